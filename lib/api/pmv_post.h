@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data path: work requests in, completions out, in bursts. One indirect call per burst; no lock, no allocation, no
+ * system call. All functions: owner lcore of the worker (or the one thread that sets a detached worker up).
+ */
+#ifndef PMV_POST_H
+#define PMV_POST_H
+
+#include "pmv_qp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pmv_sge {
+	uint64_t addr;   /**< virtual address (or the region's iova for iova-registered memory) */
+	uint32_t length; /**< bytes; 0 is legal and skipped */
+	uint32_t lkey;   /**< ignored with PMV_SEND_INLINE */
+};
+
+/** Copied at post: the request and its SGE array may be reused at once. */
+struct pmv_send_wr {
+	uint64_t wr_id;
+	const struct pmv_sge *sg_list;
+	uint32_t num_sge;
+	enum pmv_wr_opcode opcode;
+	uint32_t send_flags; /**< enum pmv_send_flags */
+	rte_be32_t imm_data; /**< network order */
+	union {
+		struct {
+			uint64_t remote_addr;
+			uint32_t rkey;
+		} rdma;
+		struct {
+			struct pmv_ah *ah;
+			uint32_t remote_qpn;
+			uint32_t remote_qkey; /**< bit 31 set: the QP's own Q_Key is sent instead */
+		} ud;
+	} wr;
+};
+
+struct pmv_recv_wr {
+	uint64_t wr_id;
+	const struct pmv_sge *sg_list;
+	uint32_t num_sge;
+};
+
+/** Entry points of a driver, bound when the object is made. Applications use the inlines below. */
+struct pmv_qp_ops {
+	int (*post_send)(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb);
+	int (*post_recv)(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb);
+};
+struct pmv_cq_ops {
+	uint32_t (*poll)(struct pmv_cq *cq, struct pmv_wc *wc, uint32_t nb);
+};
+
+/**
+ * Posts send requests, in order.
+ * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why: -ENOMEM the send queue is
+ *         full; -EINVAL opcode not legal for the QP type, too many SGEs, inline too long, or a sum of lengths above
+ *         2^31 (UD: above the path MTU); -ENOTCONN the QP is in RESET, INIT or RTR. In ERR requests are taken and
+ *         complete with WR_FLUSH_ERR.
+ */
+static inline int
+pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)
+{
+	return (*(const struct pmv_qp_ops *const *)(const void *)qp)->post_send(qp, wr, nb);
+}
+
+/**
+ * Posts receive requests, in order. Legal from INIT on.
+ * @return as pmv_post_send(): count, or -ENOMEM, -EINVAL, -ENOTCONN (RESET).
+ */
+static inline int
+pmv_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)
+{
+	return (*(const struct pmv_qp_ops *const *)(const void *)qp)->post_recv(qp, wr, nb);
+}
+
+/** Takes up to nb completions. It does not look at the port: pmv_worker_poll() does. @return how many, 0..nb. */
+static inline uint32_t
+pmv_poll_cq(struct pmv_cq *cq, struct pmv_wc *wc, uint32_t nb)
+{
+	return (*(const struct pmv_cq_ops *const *)(const void *)cq)->poll(cq, wc, nb);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs. A QP lives on one worker for its whole life; its CQs are of the same worker. State changes are checked
+ * against the transition table of IBTA vol. 1, 10.3.1 as Linux enforces it (required and optional attributes).
+ */
+#ifndef PMV_QP_H
+#define PMV_QP_H
+
+#include "pmv_ah.h"
+#include "pmv_op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct pmv_qp_cap {
+	uint32_t max_send_wr;     /**< >= 1 */
+	uint32_t max_recv_wr;     /**< may be 0 */
+	uint32_t max_send_sge;    /**< 1..device max_sge */
+	uint32_t max_recv_sge;    /**< 1..device max_sge when max_recv_wr > 0 */
+	uint32_t max_inline_data; /**< bytes */
+};
+
+struct pmv_qp_init_attr {
+	struct pmv_cq *send_cq;
+	struct pmv_cq *recv_cq;   /**< may be the same CQ */
+	struct pmv_qp_cap cap;    /**< what is asked; pmv_create_qp() writes back what was allocated, never less */
+	enum pmv_qp_type qp_type; /**< RC or UD */
+	bool sq_sig_all;          /**< every send request makes a completion */
+	void *qp_context;
+};
+
+struct pmv_qp_attr {
+	enum pmv_qp_state qp_state;
+	enum pmv_qp_state cur_qp_state;
+	enum pmv_mtu path_mtu;
+	uint32_t qkey;
+	uint32_t rq_psn;            /**< 24 bits: first PSN expected */
+	uint32_t sq_psn;            /**< 24 bits: first PSN sent */
+	uint32_t dest_qp_num;       /**< 24 bits */
+	uint32_t qp_access_flags;   /**< REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC */
+	struct pmv_qp_cap cap;
+	struct pmv_ah_attr ah_attr;
+	uint16_t pkey_index;        /**< 0 */
+	uint8_t en_sqd_async_notify;
+	uint8_t sq_draining;        /**< query only */
+	uint8_t max_rd_atomic;      /**< READs we may have outstanding, 0..device */
+	uint8_t max_dest_rd_atomic; /**< READs the peer may have outstanding, 0..device */
+	uint8_t min_rnr_timer;      /**< 0..31: code; 0 means 655.36 ms */
+	uint8_t port_num;           /**< 1 */
+	uint8_t timeout;            /**< 4.096 us * 2^n, 0..31; 0 = no ACK timeout */
+	uint8_t retry_cnt;          /**< 0..7 */
+	uint8_t rnr_retry;          /**< 0..7; 7 = for ever */
+};
+
+/**
+ * Creates a QP in RESET.
+ * @param attr    cap is written back
+ * @param ret_qp  owned by the caller
+ * @return 0; -EINVAL a NULL or foreign object, or a size out of range (the log names it); -ENOTSUP the QP type;
+ *         -ENOSPC no QPN left on the worker; -ENOMEM.
+ * @note Context: any thread. The worker learns of the QP through its mailbox when it is attached elsewhere.
+ */
+PMV_API int pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *worker, struct pmv_qp_init_attr *attr,
+	struct pmv_qp **ret_qp);
+
+/**
+ * Changes attributes and state.
+ * @param mask  enum pmv_qp_attr_mask
+ * @return 0; -EINVAL the transition, a missing or superfluous attribute, or a value out of range; -EHOSTUNREACH the
+ *         next hop is not known; -EPERM called from a thread that does not own the worker.
+ * @note Context: owner lcore of the worker, or any one thread while it is detached.
+ */
+PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask);
+
+/**
+ * The same from any other control thread: checked and prepared here, committed by the owner lcore.
+ * One operation per QP at a time.
+ * @param op  the caller's record; poll it with pmv_op_poll()
+ * @return 0 submitted (or already done); -EAGAIN the worker's mailbox is full; else as pmv_modify_qp().
+ * @note Context: any thread.
+ */
+PMV_API int pmv_modify_qp_submit(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask,
+	struct pmv_op *op);
+
+/** @return 0. @note Context: owner lcore, or any one thread while detached. */
+PMV_API int pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init_attr *ret_init);
+
+/**
+ * Destroys a QP. It generates no completions; completions of it that are still in a CQ stay there.
+ * @return 0; -EPERM the caller does not own the worker; -EBUSY a CM id still holds it.
+ * @note Context: owner lcore, or any one thread while detached.
+ */
+PMV_API int pmv_destroy_qp(struct pmv_qp *qp);
+
+PMV_API uint32_t pmv_qp_num(const struct pmv_qp *qp);
+PMV_API enum pmv_qp_type pmv_qp_get_type(const struct pmv_qp *qp);
+/** State as last committed. @note Context: any thread (a snapshot when it is not the owner). */
+PMV_API enum pmv_qp_state pmv_qp_get_state(const struct pmv_qp *qp);
+PMV_API struct pmv_worker *pmv_qp_get_worker(const struct pmv_qp *qp);
+PMV_API struct pmv_pd *pmv_qp_get_pd(const struct pmv_qp *qp);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
