@@ -15,9 +15,12 @@ extern "C" {
 
 /** Fields are the library's; zero the record before first use. 128 bytes, so that it can be embedded. */
 struct pmv_op {
-	void (*commit)(struct pmv_op *op); /* runs on the owner lcore: O(1), no allocation, no system call */
+	void (*commit)(struct pmv_op *op); /* runs on the owner lcore: O(1), no allocation, no system call; sets result */
+	void (*finish)(struct pmv_op *op); /* runs in pmv_op_poll() on the control thread; may free; NULL = nothing to do */
+	struct pmv_worker *worker;         /* whose owner commits it */
 	void *object;
-	uint64_t arg[12];
+	void *prepared; /* what the prepare half allocated */
+	uint64_t arg[9];
 	int result;      /* valid once state says done */
 	uint32_t state;  /* 0 idle, 1 submitted, 2 done; written by the owner lcore with release */
 };

@@ -93,6 +93,16 @@ PMV_API int pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct
  */
 PMV_API int pmv_destroy_qp(struct pmv_qp *qp);
 
+/**
+ * The same from any other control thread: unlinked by the owner lcore, freed in pmv_op_poll() of the submitter.
+ * @return 0 submitted (or already done; poll the op either way); -EAGAIN the worker's mailbox is full; -EBUSY.
+ * @note Context: any thread.
+ */
+PMV_API int pmv_destroy_qp_submit(struct pmv_qp *qp, struct pmv_op *op);
+
+/** True once a valid request has arrived since the QP went to RTR (COMM_EST). @note Context: any thread, a snapshot. */
+PMV_API bool pmv_qp_comm_est(const struct pmv_qp *qp);
+
 PMV_API uint32_t pmv_qp_num(const struct pmv_qp *qp);
 PMV_API enum pmv_qp_type pmv_qp_get_type(const struct pmv_qp *qp);
 /** State as last committed. @note Context: any thread (a snapshot when it is not the owner). */
