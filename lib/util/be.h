@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: BSD-3-Clause */
+// SPDX-License-Identifier: BSD-3-Clause
 /*
  * Big-endian loads and stores on unaligned bytes. Wire formats are bytes, never overlaid structs: an overlay needs
  * alignment that frames do not have. Pure; any thread.
