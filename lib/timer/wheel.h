@@ -16,6 +16,7 @@
 #define PMV_TIMER_WHEEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PMV_WHEEL_SLOT_BITS 6

@@ -136,7 +136,7 @@ pmv_eth_ip_set_len(uint8_t *hdr, const struct pmv_eth_ip_tmpl *t, uint32_t roce_
 	}
 	pmv_be16_store(l3 + 2, (uint16_t)(udp_len + PMV_IPV4_LEN));
 	pmv_be16_store(l3 + 4, ip_id);
-	/* ip_sum < 8 * 0xffff, so one fold leaves at most one carry and the second none. */
+	/* At most ten words of 16 bits: the first fold leaves at most one carry, the second none. */
 	sum = t->ip_sum + ((udp_len + PMV_IPV4_LEN) & 0xffff) + ip_id;
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);

@@ -148,9 +148,9 @@ pmv_opcode_has(const struct pmv_opcode_info *op, uint32_t ext)
 struct pmv_roce_view {
 	struct pmv_bth bth;
 	const struct pmv_opcode_info *op; /* entry of bth.opcode */
-	uint16_t payload_off;		  /* = op->hdr_len */
-	uint16_t payload_len;		  /* without pad */
-	uint16_t icrc_off;		  /* = udp_payload_len - 4 */
+	uint32_t payload_off;		  /* = op->hdr_len */
+	uint32_t payload_len;		  /* without pad */
+	uint32_t icrc_off;		  /* = udp_payload_len - 4 */
 };
 
 /*
