@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Memory keys: which bytes a key grants. One overflow-safe check, used for local SGEs, remote accesses and replays alike.
+ * The table is written by control threads (mr_reg, mr_kill, mr_free under the device lock) and read by every worker:
+ * a slot's {key, state} word is released last on registration and killed first on deregistration.
+ * lkey == rkey. A key holds the slot (scrambled with a per-device secret) and a random tag.
+ */
+#ifndef PMV_ROCE_REGION_H
+#define PMV_ROCE_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/driver/pmv_driver.h"
+
+struct pmv_roce_device;
+struct pmv_roce_mr;
+
+struct pmv_roce_regions {
+	struct pmv_roce_region *slot; /* [nb_slots] */
+	uint32_t nb_slots;            /* power of two */
+	uint32_t slot_xor;            /* secret */
+	uint32_t nb_used;
+	uint32_t next;                /* where the search for a free slot starts */
+};
+
+enum pmv_roce_region_verdict {
+	PMV_ROCE_REGION_OK,
+	PMV_ROCE_REGION_KEY,    /* no such key, or dead */
+	PMV_ROCE_REGION_PD,     /* the key belongs to another PD */
+	PMV_ROCE_REGION_ACCESS, /* a right is missing */
+	PMV_ROCE_REGION_RANGE,  /* not wholly inside */
+};
+
+/*
+ * Translates [va, va + len) under a key. len 0 is OK without any check and gives *ret_ptr = NULL.
+ * @param access  rights that must all be there (enum pmv_access_flags); 0 = local read
+ * @param ret_mr  may be NULL
+ */
+enum pmv_roce_region_verdict pmv_roce_region_check(const struct pmv_roce_device *dev, const struct pmv_pd *pd,
+	uint32_t key, uint64_t va, uint64_t len, uint32_t access, uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr);
+
+int pmv_roce_regions_init(struct pmv_roce_device *dev);
+void pmv_roce_regions_fini(struct pmv_roce_device *dev);
+
+/* The mr_* operations of the driver contract. */
+int pmv_roce_mr_reg(struct pmv_mr *mr);
+void pmv_roce_mr_kill(struct pmv_mr *mr);
+bool pmv_roce_mr_frames_out(const struct pmv_mr *mr);
+void pmv_roce_mr_free(struct pmv_mr *mr);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Every timer of the driver, by event. Two per QP share one wheel node: the probe (measured round trip, floor 30 us,
+ * doubling; sends one packet again, charges nothing) and the ACK timeout (the negotiated code; charges retry_cnt). An RNR
+ * wait stops both. Owner lcore.
+ */
+#ifndef PMV_ROCE_RETRY_H
+#define PMV_ROCE_RETRY_H
+
+#include "drivers/roce/qp.h"
+
+#define PMV_ROCE_PROBE_FLOOR_US 30u
+
+/* Modify: the codes as committed. */
+void pmv_roce_retry_set(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
+/* A packet that will be answered went out. */
+void pmv_roce_retry_sent(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again);
+
+/* The window's left edge moved to una: measure, refill the counters, restart or stop the timers. */
+void pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
+/*
+ * A loss was indicated (NAK sequence error, a READ passed over, a gap in READ responses). True: act on it, one retry is
+ * charged. False: an echo of a loss that is being repaired, or retries are exhausted (then the QP has failed).
+ */
+bool pmv_roce_retry_loss(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
+/* RNR NAK: true when the wait has begun; false when rnr_retry is exhausted (the QP has failed). */
+bool pmv_roce_retry_rnr(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t timer_code);
+
+/* An RNR wait is running. */
+static inline bool
+pmv_roce_retry_waits(const struct pmv_roce_qp *qp)
+{
+	return qp->retry.rnr_until != 0;
+}
+
+void pmv_roce_retry_stop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
+/* Once a turn: what is due, bounded. */
+void pmv_roce_retry_run(struct pmv_roce_worker *w);
+
+#endif

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The software driver's share of a device and of a worker: what its parts have in common. Each sub-struct belongs to the
+ * file of that name; everything of a worker is written by its owner lcore only, unless said otherwise.
+ */
+#ifndef PMV_ROCE_WORKER_H
+#define PMV_ROCE_WORKER_H
+
+#include <rte_mempool.h>
+
+#include "drivers/roce/attach.h"
+#include "drivers/roce/region.h"
+#include "drivers/roce/stats.h"
+#include "drivers/roce/tx.h"
+#include "lib/driver/pmv_driver.h"
+#include "lib/timer/wheel.h"
+#include "lib/util/idmap.h"
+#include "lib/util/random.h"
+
+#define PMV_ROCE_RX_BURST 32u
+
+struct pmv_roce_qp;
+struct pmv_roce_fault;
+
+struct pmv_roce_device {
+	struct pmv_device base;
+	struct pmv_roce_regions regions;
+};
+
+struct pmv_roce_worker {
+	struct pmv_worker base;
+	struct pmv_roce_device *dev; /* = base.device */
+	struct pmv_idmap qps;        /* QPN -> struct pmv_roce_qp; ids carry the worker's index in the top worker_bits */
+	struct pmv_roce_tx tx;
+	struct rte_mempool *ack_pool;    /* responses without payload: never starved by data (house rule for ACKs) */
+	struct pmv_wheel wheel;          /* one node a QP, see retry.h */
+	TAILQ_HEAD(, pmv_roce_qp) run;   /* QPs that have something to send and could not send it all */
+	TAILQ_HEAD(, pmv_roce_qp) acks;  /* QPs that owe an acknowledgement at the end of the burst */
+	TAILQ_HEAD(, pmv_roce_qp) all;   /* every committed QP: neighbour changes and fini walk it */
+	struct pmv_roce_attach attach;
+	struct pmv_roce_stats stats;
+	struct pmv_roce_fault *fault;    /* NULL: off */
+	struct pmv_random random;
+	uint64_t ticks_per_us;           /* at least 1 */
+	void *qps_mem;
+};
+
+static inline struct pmv_roce_worker *
+pmv_roce_worker(struct pmv_worker *w)
+{
+	return (struct pmv_roce_worker *)w;
+}
+
+#endif
