@@ -2,10 +2,11 @@
 /*
  * The timing wheel's moves. Runs on the lcore that owns the wheel; every call is bounded; pure.
  *
- * Wheel time counts steps of 2^shift clock ticks. A timer whose step is T stands on the level of the highest 6-bit digit
- * in which T differs from cur, in the slot of T's digit there. So, on every level, all timers share cur's higher digits and
- * have a greater digit than cur: the lowest used level holds the next event, and its lowest used slot is that event. When
- * cur reaches the start of an upper slot, its timers are placed again, lower. This invariant survives any step of cur that
+ * Wheel time counts steps of 2^shift clock ticks. A timer whose step is T stands on the level of
+ * the highest 6-bit digit in which T differs from cur, in the slot of T's digit there. So, on every
+ * level, all timers share cur's higher digits and have a greater digit than cur: the lowest used
+ * level holds the next event, and its lowest used slot is that event. When cur reaches the start of
+ * an upper slot, its timers are placed again, lower. This invariant survives any step of cur that
  * does not pass a used slot's start, which is why empty time is crossed in one assignment.
  */
 #include "lib/timer/wheel.h"
@@ -66,7 +67,8 @@ timer_of(struct pmv_timer_link *l)
 	return (struct pmv_timer *)l;
 }
 
-/* The first step at which nothing with this deadline can be early. Never overflows: shift 0 leaves no remainder. */
+/* The first step at which nothing with this deadline can be early. Never overflows: shift 0 leaves
+ * no remainder. */
 static uint64_t
 step_of(const struct pmv_wheel *w, uint64_t deadline)
 {
@@ -107,8 +109,8 @@ timer_place(struct pmv_wheel *w, struct pmv_timer *t, uint16_t slot)
 }
 
 /*
- * A timer in the cascade list still bears its old slot; looking at that slot's list (empty or not, it tells the truth)
- * makes the bitmap right in every case.
+ * A timer in the cascade list still bears its old slot; looking at that slot's list (empty or not,
+ * it tells the truth) makes the bitmap right in every case.
  */
 static void
 timer_take(struct pmv_wheel *w, struct pmv_timer *t)
@@ -142,7 +144,8 @@ pmv_wheel_arm(struct pmv_wheel *w, struct pmv_timer *t, uint64_t deadline)
 
 	t->deadline = deadline;
 	if (pmv_timer_is_armed(t)) {
-		/* Also right in the cascade list: its timers' old slot is the one slot_of cannot give now. */
+		/* Also right in the cascade list: its timers' old slot is the one slot_of cannot
+		 * give now. */
 		if (t->slot == slot)
 			return;
 		timer_take(w, t);
@@ -162,8 +165,8 @@ pmv_wheel_disarm(struct pmv_wheel *w, struct pmv_timer *t)
 }
 
 /*
- * The next event's step and slot; false if no slot is used. On each level only digits above cur's are used, so the lowest
- * set bit of the lowest used level comes first.
+ * The next event's step and slot; false if no slot is used. On each level only digits above cur's
+ * are used, so the lowest set bit of the lowest used level comes first.
  */
 static bool
 event_find(const struct pmv_wheel *w, uint64_t *ret_step, uint16_t *ret_slot)
@@ -177,9 +180,10 @@ event_find(const struct pmv_wheel *w, uint64_t *ret_step, uint16_t *ret_slot)
 			continue;
 		digit = (uint32_t)__builtin_ctzll(w->used[level]);
 		/* cur's digits above this level; the top level has none. */
-		upper = bits + PMV_WHEEL_SLOT_BITS >= 64 ?
-			0 :
-			w->cur >> (bits + PMV_WHEEL_SLOT_BITS) << (bits + PMV_WHEEL_SLOT_BITS);
+		upper = bits + PMV_WHEEL_SLOT_BITS >= 64
+				? 0
+				: w->cur >> (bits + PMV_WHEEL_SLOT_BITS)
+						    << (bits + PMV_WHEEL_SLOT_BITS);
 		*ret_step = upper | (uint64_t)digit << bits;
 		*ret_slot = (uint16_t)(level * PMV_WHEEL_NB_SLOTS + digit);
 		return true;
@@ -187,7 +191,8 @@ event_find(const struct pmv_wheel *w, uint64_t *ret_step, uint16_t *ret_slot)
 	return false;
 }
 
-/* Moves cur to the next event, or to target if that comes first. False: target reached, nothing new to do. */
+/* Moves cur to the next event, or to target if that comes first. False: target reached, nothing new
+ * to do. */
 static bool
 wheel_step(struct pmv_wheel *w, uint64_t target)
 {
@@ -201,7 +206,8 @@ wheel_step(struct pmv_wheel *w, uint64_t target)
 	}
 	w->cur = step;
 	w->used[slot / PMV_WHEEL_NB_SLOTS] &= ~(UINT64_C(1) << (slot & SLOT_MASK));
-	/* Level 0 is due too, but goes the same way: its timers must learn that they are in the due list. */
+	/* Level 0 is due too, but goes the same way: its timers must learn that they are in the due
+	 * list. */
 	list_splice(&w->cascade, &w->slot[slot]);
 	return true;
 }
@@ -235,8 +241,8 @@ due_drain(struct pmv_wheel *w, uint32_t max_expired, pmv_timer_cb cb, void *arg)
 }
 
 uint32_t
-pmv_wheel_advance(struct pmv_wheel *w, uint64_t now, uint32_t max_expired, pmv_timer_cb cb,
-	void *arg)
+pmv_wheel_advance(
+	struct pmv_wheel *w, uint64_t now, uint32_t max_expired, pmv_timer_cb cb, void *arg)
 {
 	uint64_t target = now >> w->shift;
 	uint32_t budget = max_expired + PMV_WHEEL_CASCADE_MAX;

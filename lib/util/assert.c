@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The cold end of PMV_ASSERT: says what failed and aborts. Called on any lcore, once in the life of a process. Built even
- * with NDEBUG, because a program compiled without it may link this library.
+ * The cold end of PMV_ASSERT: says what failed and aborts. Called on any lcore, once in the life of
+ * a process. Built even with NDEBUG, because a program compiled without it may link this library.
  */
 #include "lib/util/assert.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Big-endian loads and stores on unaligned bytes. Wire formats are bytes, never overlaid structs: an overlay needs
- * alignment that frames do not have. Pure; any thread.
+ * Big-endian loads and stores on unaligned bytes. Wire formats are bytes, never overlaid structs:
+ * an overlay needs alignment that frames do not have. Pure; any thread.
  */
 #ifndef PMV_UTIL_BE_H
 #define PMV_UTIL_BE_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Allotting, freeing and publishing of 24-bit ids; the lookup is inline in idmap.h. alloc and free run on the control
- * thread, publish on the owner lcore; they touch different fields. No allocation, no lock.
+ * Allotting, freeing and publishing of 24-bit ids; the lookup is inline in idmap.h. alloc and free
+ * run on the control thread, publish on the owner lcore; they touch different fields. No
+ * allocation, no lock.
  */
 #include "lib/util/idmap.h"
 
@@ -20,13 +21,14 @@ is_reserved(uint32_t id)
 size_t
 pmv_idmap_bytes(uint32_t nb_slots)
 {
-	if (nb_slots == 0 || (nb_slots & (nb_slots - 1)) != 0 ||
-		nb_slots > 1u << PMV_IDMAP_ID_BITS)
+	if (nb_slots == 0 || (nb_slots & (nb_slots - 1)) != 0 || nb_slots > 1u << PMV_IDMAP_ID_BITS)
 		return 0;
-	/* Entries, current ids, queue, flags; rounded up so that maps can follow each other in one block. */
-	return ((size_t)nb_slots *
-			(sizeof(struct pmv_idmap_entry) + 2 * sizeof(uint32_t) + sizeof(uint8_t)) +
-		7) & ~(size_t)7;
+	/* Entries, current ids, queue, flags; rounded up so that maps can follow each other in one
+	 * block. */
+	return ((size_t)nb_slots * (sizeof(struct pmv_idmap_entry) + 2 * sizeof(uint32_t) +
+					   sizeof(uint8_t)) +
+		       7) &
+	       ~(size_t)7;
 }
 
 static uint32_t
@@ -42,7 +44,8 @@ id_generation(const struct pmv_idmap *m, uint32_t id)
 }
 
 /*
- * The slot's next legal id after generation gen, or PMV_IDMAP_NONE. At most three ids are reserved, so four tries decide.
+ * The slot's next legal id after generation gen, or PMV_IDMAP_NONE. At most three ids are reserved,
+ * so four tries decide.
  */
 static uint32_t
 id_next(const struct pmv_idmap *m, uint32_t gen, uint32_t slot)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by splitmix64, and
- * getrandom(2) for what must be secret. The generator runs on its owner's thread; the system calls on the control path.
+ * xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
+ * seeded by splitmix64, and getrandom(2) for what must be secret. The generator runs on its owner's
+ * thread; the system calls on the control path.
  */
 #include "lib/util/random.h"
 

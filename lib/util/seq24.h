@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * 24-bit sequence numbers (PSN, MSN) with the modular compare of IBTA vol. 1, 9.7.2: a number is "before" another when
- * the distance modulo 2^24 is less than 2^23. A PSN is a struct so that a plain `<` does not compile. Pure; any thread.
+ * 24-bit sequence numbers (PSN, MSN) with the modular compare of IBTA vol. 1, 9.7.2: a number is
+ * "before" another when the distance modulo 2^24 is less than 2^23. A PSN is a struct so that a
+ * plain `<` does not compile. Pure; any thread.
  */
 #ifndef PMV_UTIL_SEQ24_H
 #define PMV_UTIL_SEQ24_H

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * ACK extended transport header: syndrome and MSN (IBTA vol. 1, 9.3.5), with the tables behind the syndrome: RNR timer
- * codes (table 45) and end-to-end credit codes (table 46). Header inline, tables in aeth.c. Pure; worker lcores.
+ * ACK extended transport header: syndrome and MSN (IBTA vol. 1, 9.3.5), with the tables behind the
+ * syndrome: RNR timer codes (table 45) and end-to-end credit codes (table 46). Header inline,
+ * tables in aeth.c. Pure; worker lcores.
  */
 #ifndef PMV_WIRE_AETH_H
 #define PMV_WIRE_AETH_H
@@ -30,12 +31,12 @@ enum pmv_nak_code {
 
 /* Whole syndrome bytes. */
 #define PMV_SYNDROME_ACK_NO_CREDIT 0x1fu /* "no end-to-end flow control": what we always send */
-#define PMV_SYNDROME_RNR	   0x20u /* + timer code */
+#define PMV_SYNDROME_RNR           0x20u /* + timer code */
 #define PMV_SYNDROME_NAK_PSN_SEQ   0x60u
 #define PMV_SYNDROME_NAK_INV_REQ   0x61u
 #define PMV_SYNDROME_NAK_REM_ACC   0x62u
-#define PMV_SYNDROME_NAK_REM_OP	   0x63u
-#define PMV_AETH_CREDIT_INVALID	   0x1fu
+#define PMV_SYNDROME_NAK_REM_OP    0x63u
+#define PMV_AETH_CREDIT_INVALID    0x1fu
 
 struct pmv_aeth {
 	uint8_t syndrome;
@@ -68,13 +69,16 @@ pmv_aeth_value(uint8_t syndrome)
 	return syndrome & 0x1f;
 }
 
-/* Microseconds that an RNR timer code asks for, at least; only the low 5 bits count. Code 0 is 655360, the longest. */
+/* Microseconds that an RNR timer code asks for, at least; only the low 5 bits count. Code 0 is
+ * 655360, the longest. */
 uint32_t pmv_rnr_timer_us(uint8_t code);
 
-/* The code with the shortest wait that is >= us; 0 (655360 us) for anything above 491520. us = 0 gives code 1 (10 us). */
+/* The code with the shortest wait that is >= us; 0 (655360 us) for anything above 491520. us = 0
+ * gives code 1 (10 us). */
 uint8_t pmv_rnr_timer_code(uint32_t us);
 
-/* Credits behind a credit code; UINT32_MAX for PMV_AETH_CREDIT_INVALID (unlimited). Low 5 bits count. */
+/* Credits behind a credit code; UINT32_MAX for PMV_AETH_CREDIT_INVALID (unlimited). Low 5 bits
+ * count. */
 uint32_t pmv_aeth_credits(uint8_t code);
 
 /* The largest credit code whose value is <= credits; never PMV_AETH_CREDIT_INVALID. */

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Frame -> parsed view, UDP checksum over pieces, and the header template. The parser runs on worker lcores for every
- * received frame; the builder when an address vector is set (patching is inline in eth_ip.h). Pure.
+ * Frame -> parsed view, UDP checksum over pieces, and the header template. The parser runs on
+ * worker lcores for every received frame; the builder when an address vector is set (patching is
+ * inline in eth_ip.h). Pure.
  */
 #include "lib/wire/eth_ip.h"
 
 #include <errno.h>
 
 #define IPV4_FRAG_OFF_MASK 0x1fff
-#define IPV4_FRAG_MORE	   0x2000
-#define IPV4_FRAG_DF	   0x4000
+#define IPV4_FRAG_MORE     0x2000
+#define IPV4_FRAG_DF       0x4000
 
-#define IPV6_NH_HOPOPTS	 0
-#define IPV6_NH_ROUTING	 43
+#define IPV6_NH_HOPOPTS  0
+#define IPV6_NH_ROUTING  43
 #define IPV6_NH_FRAGMENT 44
-#define IPV6_NH_DSTOPTS	 60
-#define IPV6_FRAG_LEN	 8
+#define IPV6_NH_DSTOPTS  60
+#define IPV6_FRAG_LEN    8
 
 /* The bytes at hand: hdr_len are readable, frame_len exist. */
 struct extent {
@@ -47,7 +48,8 @@ sum_fold(uint64_t sum)
 	return (uint32_t)sum;
 }
 
-/* One's complement sums do not care for byte order (RFC 1071), so words are added as the machine loads them. */
+/* One's complement sums do not care for byte order (RFC 1071), so words are added as the machine
+ * loads them. */
 static uint32_t
 load32(const uint8_t *p)
 {
@@ -61,7 +63,7 @@ static bool
 ipv4_csum_is_ok(const uint8_t *p)
 {
 	uint64_t sum = (uint64_t)load32(p) + load32(p + 4) + load32(p + 8) + load32(p + 12) +
-		load32(p + 16);
+		       load32(p + 16);
 
 	return sum_fold(sum) == 0xffff;
 }
@@ -93,7 +95,8 @@ ports_parse(const struct extent *x, uint32_t off, struct pmv_eth_ip *f)
 }
 
 /*
- * "Is it ours" is decided before "is it sound": a frame for somebody else is theirs to judge, broken or not.
+ * "Is it ours" is decided before "is it sound": a frame for somebody else is theirs to judge,
+ * broken or not.
  */
 static enum pmv_wire_verdict
 ipv4_parse(const struct extent *x, struct pmv_eth_ip *f)
@@ -135,8 +138,9 @@ ipv4_parse(const struct extent *x, struct pmv_eth_ip *f)
 }
 
 /*
- * An extension header behind the IPv6 header. RoCE carries none (RoCEv2 annex A17.3.1), so one look behind the first is
- * enough to tell a broken RoCE sender; anything deeper (MLD behind hop-by-hop options, say) is not RoCE.
+ * An extension header behind the IPv6 header. RoCE carries none (RoCEv2 annex A17.3.1), so one look
+ * behind the first is enough to tell a broken RoCE sender; anything deeper (MLD behind hop-by-hop
+ * options, say) is not RoCE.
  */
 static enum pmv_wire_verdict
 ipv6_ext_parse(const struct extent *x, struct pmv_eth_ip *f)
@@ -220,7 +224,8 @@ pmv_eth_ip_parse(const uint8_t *hdr, uint32_t hdr_len, uint32_t frame_len, struc
 	return PMV_WIRE_NOT_ROCE;
 }
 
-/* RFC 768 and RFC 8200 8.1: the pseudo header; the addresses of mapped GIDs are their last four bytes. */
+/* RFC 768 and RFC 8200 8.1: the pseudo header; the addresses of mapped GIDs are their last four
+ * bytes. */
 void
 pmv_udp_csum_start(struct pmv_udp_csum *c, const struct pmv_eth_ip *f)
 {
@@ -229,7 +234,7 @@ pmv_udp_csum_start(struct pmv_udp_csum *c, const struct pmv_eth_ip *f)
 
 	c->odd = 0;
 	c->sum = (uint64_t)__builtin_bswap16((uint16_t)udp_len) +
-		__builtin_bswap16(PMV_IP_PROTO_UDP);
+		 __builtin_bswap16(PMV_IP_PROTO_UDP);
 	for (uint32_t i = from; i < PMV_GID_LEN; i += 4)
 		c->sum += (uint64_t)load32(f->src_gid + i) + load32(f->dst_gid + i);
 }
@@ -251,9 +256,11 @@ pmv_udp_csum_update(struct pmv_udp_csum *c, const uint8_t *buf, uint32_t len)
 		buf += 2;
 	}
 	if (odd)
-		sum += *buf; /* the word's first byte, its second is 0 or comes with the next piece */
+		sum += *buf; /* the word's first byte, its second is 0 or comes with the next piece
+			      */
 	part = sum_fold(sum);
-	/* A piece that starts in the middle of a word has its bytes the other way round (RFC 1071 2(B)). */
+	/* A piece that starts in the middle of a word has its bytes the other way round (RFC 1071
+	 * 2(B)). */
 	c->sum += c->odd ? __builtin_bswap16((uint16_t)part) : part;
 	c->odd ^= odd;
 }

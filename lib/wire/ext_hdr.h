@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Extension headers behind the BTH (IBTA vol. 1, 9.3 and, for FETH, A19): one struct, one parse and one build each, on
- * plain bytes. The AETH is in aeth.h. Lengths are the caller's duty. Pure; worker lcores per packet.
+ * Extension headers behind the BTH (IBTA vol. 1, 9.3 and, for FETH, A19): one struct, one parse and
+ * one build each, on plain bytes. The AETH is in aeth.h. Lengths are the caller's duty. Pure;
+ * worker lcores per packet.
  */
 #ifndef PMV_WIRE_EXT_HDR_H
 #define PMV_WIRE_EXT_HDR_H
@@ -11,13 +12,13 @@
 
 #include "lib/util/be.h"
 
-#define PMV_DETH_LEN	   8
-#define PMV_RETH_LEN	   16
+#define PMV_DETH_LEN       8
+#define PMV_RETH_LEN       16
 #define PMV_ATOMIC_ETH_LEN 28
 #define PMV_ATOMIC_ACK_LEN 8
-#define PMV_IMMDT_LEN	   4
-#define PMV_IETH_LEN	   4
-#define PMV_FETH_LEN	   4
+#define PMV_IMMDT_LEN      4
+#define PMV_IETH_LEN       4
+#define PMV_FETH_LEN       4
 
 #define PMV_RETH_LEN_MAX 0x80000000u /* largest DMA length of one message */
 
@@ -25,7 +26,8 @@
 struct pmv_reth {
 	uint64_t va;
 	uint32_t rkey;
-	uint32_t dma_len; /* bytes of the whole message; above PMV_RETH_LEN_MAX is invalid, for the responder to refuse */
+	uint32_t dma_len; /* bytes of the whole message; above PMV_RETH_LEN_MAX is invalid, for the
+			     responder to refuse */
 };
 
 static inline void
@@ -104,8 +106,8 @@ pmv_deth_build(uint8_t *p, const struct pmv_deth *h)
 }
 
 /*
- * Immediate data: opaque, and in network order on both sides of the API (like libibverbs), so the value returned and taken
- * here is big-endian as it lies in memory.
+ * Immediate data: opaque, and in network order on both sides of the API (like libibverbs), so the
+ * value returned and taken here is big-endian as it lies in memory.
  */
 static inline uint32_t
 pmv_immdt_parse(const uint8_t *p)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Flow label and UDP source port: the entropy that spreads flows over paths and queues (RoCEv2 annex A17.9; the formulas
- * are those of Linux's ib_verbs.h and cma.c, so that both ends of a connection agree). Called when an address vector is
- * set, not per packet. Pure; any thread.
+ * Flow label and UDP source port: the entropy that spreads flows over paths and queues (RoCEv2
+ * annex A17.9; the formulas are those of Linux's ib_verbs.h and cma.c, so that both ends of a
+ * connection agree). Called when an address vector is set, not per packet. Pure; any thread.
  */
 #ifndef PMV_WIRE_FLOW_LABEL_H
 #define PMV_WIRE_FLOW_LABEL_H
@@ -17,10 +17,11 @@ static inline uint16_t
 pmv_flow_label_sport(uint32_t flow_label)
 {
 	return (uint16_t)(PMV_ROCE_SPORT_MIN |
-		((flow_label & 0x3fff) ^ ((flow_label & 0xfc000) >> 14)));
+			  ((flow_label & 0x3fff) ^ ((flow_label & 0xfc000) >> 14)));
 }
 
-/* The label of a connected QP whose address vector gives 0. Symmetric, so both directions hash alike. */
+/* The label of a connected QP whose address vector gives 0. Symmetric, so both directions hash
+ * alike. */
 static inline uint32_t
 pmv_flow_label_from_qpns(uint32_t local_qpn, uint32_t remote_qpn)
 {

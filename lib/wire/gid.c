@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The address conversions that are too rare to be inline. Control lcore and address handle creation; pure.
+ * The address conversions that are too rare to be inline. Control lcore and address handle
+ * creation; pure.
  */
 #include "lib/wire/gid.h"
 

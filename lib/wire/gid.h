@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * GID, IP address, MAC and GUID: how each is made from the other (RoCEv2 annex A17.4; IPv4 as IPv4-mapped IPv6, RFC 4291
- * 2.5.5.2). A GID is 16 bytes in network order, any alignment. Used by drivers/roce and cm; pure; any thread.
+ * GID, IP address, MAC and GUID: how each is made from the other (RoCEv2 annex A17.4; IPv4 as
+ * IPv4-mapped IPv6, RFC 4291 2.5.5.2). A GID is 16 bytes in network order, any alignment. Used by
+ * drivers/roce and cm; pure; any thread.
  */
 #ifndef PMV_WIRE_GID_H
 #define PMV_WIRE_GID_H
@@ -67,7 +68,8 @@ pmv_gid_is_link_local(const uint8_t *gid)
 /* The Ethernet address of a multicast GID: RFC 1112 6.4 for IPv4, RFC 2464 7 for IPv6. */
 void pmv_gid_multicast_mac(const uint8_t *gid, uint8_t *mac);
 
-/* EUI-64 with the universal bit inverted (RFC 4291 appendix A): node GUID and IPv6 interface id of a port. */
+/* EUI-64 with the universal bit inverted (RFC 4291 appendix A): node GUID and IPv6 interface id of
+ * a port. */
 void pmv_guid_from_mac(const uint8_t *mac, uint8_t *guid);
 
 /* fe80::/64 plus the EUI-64 of the MAC: the default GID of a port. */

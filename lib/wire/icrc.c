@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * CRC-32 for the ICRC: ISA-L's kernel where the build has it, else eight table look-ups per eight bytes. Runs on worker
- * lcores over every byte sent and received. The masked copy of the headers lives on the stack: one pass over it beats
- * several short CRC calls, each of which pays its own final reduction.
+ * CRC-32 for the ICRC: ISA-L's kernel where the build has it, else eight table look-ups per eight
+ * bytes. Runs on worker lcores over every byte sent and received. The masked copy of the headers
+ * lives on the stack: one pass over it beats several short CRC calls, each of which pays its own
+ * final reduction.
  */
 #include "lib/wire/icrc.h"
 
@@ -12,46 +13,48 @@
 
 #include "lib/util/assert.h"
 
-/* Bytes of the packet that one masked copy takes: the longest headers (IPv6, UDP, BTH, AtomicETH: 88) and a small payload. */
+/* Bytes of the packet that one masked copy takes: the longest headers (IPv6, UDP, BTH, AtomicETH:
+ * 88) and a small payload. */
 #define COPY_MAX 128
 
 /*
- * The tables are linear: the entry of a byte is the XOR of the entries of its bits. So eight numbers define a table of 256,
- * and the compiler fills it. BASIS_k: the CRC (polynomial 0xedb88320, reflected) of bit b followed by k bytes 0.
+ * The tables are linear: the entry of a byte is the XOR of the entries of its bits. So eight
+ * numbers define a table of 256, and the compiler fills it. BASIS_k: the CRC (polynomial
+ * 0xedb88320, reflected) of bit b followed by k bytes 0.
  */
-#define BASIS_0(X, i) \
-	X(i, 0x77073096u, 0xee0e612cu, 0x076dc419u, 0x0edb8832u, \
-		0x1db71064u, 0x3b6e20c8u, 0x76dc4190u, 0xedb88320u)
-#define BASIS_1(X, i) \
-	X(i, 0x191b3141u, 0x32366282u, 0x646cc504u, 0xc8d98a08u, \
-		0x4ac21251u, 0x958424a2u, 0xf0794f05u, 0x3b83984bu)
-#define BASIS_2(X, i) \
-	X(i, 0x01c26a37u, 0x0384d46eu, 0x0709a8dcu, 0x0e1351b8u, \
-		0x1c26a370u, 0x384d46e0u, 0x709a8dc0u, 0xe1351b80u)
-#define BASIS_3(X, i) \
-	X(i, 0xb8bc6765u, 0xaa09c88bu, 0x8f629757u, 0xc5b428efu, \
-		0x5019579fu, 0xa032af3eu, 0x9b14583du, 0xed59b63bu)
-#define BASIS_4(X, i) \
-	X(i, 0x3d6029b0u, 0x7ac05360u, 0xf580a6c0u, 0x30704bc1u, \
-		0x60e09782u, 0xc1c12f04u, 0x58f35849u, 0xb1e6b092u)
-#define BASIS_5(X, i) \
-	X(i, 0xcb5cd3a5u, 0x4dc8a10bu, 0x9b914216u, 0xec53826du, \
-		0x03d6029bu, 0x07ac0536u, 0x0f580a6cu, 0x1eb014d8u)
-#define BASIS_6(X, i) \
-	X(i, 0xa6770bb4u, 0x979f1129u, 0xf44f2413u, 0x33ef4e67u, \
-		0x67de9cceu, 0xcfbd399cu, 0x440b7579u, 0x8816eaf2u)
-#define BASIS_7(X, i) \
-	X(i, 0xccaa009eu, 0x4225077du, 0x844a0efau, 0xd3e51bb5u, \
-		0x7cbb312bu, 0xf9766256u, 0x299dc2edu, 0x533b85dau)
+#define BASIS_0(X, i)                                                                              \
+	X(i, 0x77073096u, 0xee0e612cu, 0x076dc419u, 0x0edb8832u, 0x1db71064u, 0x3b6e20c8u,         \
+		0x76dc4190u, 0xedb88320u)
+#define BASIS_1(X, i)                                                                              \
+	X(i, 0x191b3141u, 0x32366282u, 0x646cc504u, 0xc8d98a08u, 0x4ac21251u, 0x958424a2u,         \
+		0xf0794f05u, 0x3b83984bu)
+#define BASIS_2(X, i)                                                                              \
+	X(i, 0x01c26a37u, 0x0384d46eu, 0x0709a8dcu, 0x0e1351b8u, 0x1c26a370u, 0x384d46e0u,         \
+		0x709a8dc0u, 0xe1351b80u)
+#define BASIS_3(X, i)                                                                              \
+	X(i, 0xb8bc6765u, 0xaa09c88bu, 0x8f629757u, 0xc5b428efu, 0x5019579fu, 0xa032af3eu,         \
+		0x9b14583du, 0xed59b63bu)
+#define BASIS_4(X, i)                                                                              \
+	X(i, 0x3d6029b0u, 0x7ac05360u, 0xf580a6c0u, 0x30704bc1u, 0x60e09782u, 0xc1c12f04u,         \
+		0x58f35849u, 0xb1e6b092u)
+#define BASIS_5(X, i)                                                                              \
+	X(i, 0xcb5cd3a5u, 0x4dc8a10bu, 0x9b914216u, 0xec53826du, 0x03d6029bu, 0x07ac0536u,         \
+		0x0f580a6cu, 0x1eb014d8u)
+#define BASIS_6(X, i)                                                                              \
+	X(i, 0xa6770bb4u, 0x979f1129u, 0xf44f2413u, 0x33ef4e67u, 0x67de9cceu, 0xcfbd399cu,         \
+		0x440b7579u, 0x8816eaf2u)
+#define BASIS_7(X, i)                                                                              \
+	X(i, 0xccaa009eu, 0x4225077du, 0x844a0efau, 0xd3e51bb5u, 0x7cbb312bu, 0xf9766256u,         \
+		0x299dc2edu, 0x533b85dau)
 
 #define BIT(i, b, v) ((i) & (1 << (b)) ? (v) : 0u)
-#define XOR_BITS(i, v0, v1, v2, v3, v4, v5, v6, v7) \
-	(BIT(i, 0, v0) ^ BIT(i, 1, v1) ^ BIT(i, 2, v2) ^ BIT(i, 3, v3) ^ BIT(i, 4, v4) ^ \
+#define XOR_BITS(i, v0, v1, v2, v3, v4, v5, v6, v7)                                                \
+	(BIT(i, 0, v0) ^ BIT(i, 1, v1) ^ BIT(i, 2, v2) ^ BIT(i, 3, v3) ^ BIT(i, 4, v4) ^           \
 		BIT(i, 5, v5) ^ BIT(i, 6, v6) ^ BIT(i, 7, v7))
-#define ROW_4(B, i)   B(XOR_BITS, i), B(XOR_BITS, (i) + 1), B(XOR_BITS, (i) + 2), B(XOR_BITS, (i) + 3)
-#define ROW_16(B, i)  ROW_4(B, i), ROW_4(B, (i) + 4), ROW_4(B, (i) + 8), ROW_4(B, (i) + 12)
-#define ROW_64(B, i)  ROW_16(B, i), ROW_16(B, (i) + 16), ROW_16(B, (i) + 32), ROW_16(B, (i) + 48)
-#define ROW_256(B)    ROW_64(B, 0), ROW_64(B, 64), ROW_64(B, 128), ROW_64(B, 192)
+#define ROW_4(B, i)  B(XOR_BITS, i), B(XOR_BITS, (i) + 1), B(XOR_BITS, (i) + 2), B(XOR_BITS, (i) + 3)
+#define ROW_16(B, i) ROW_4(B, i), ROW_4(B, (i) + 4), ROW_4(B, (i) + 8), ROW_4(B, (i) + 12)
+#define ROW_64(B, i) ROW_16(B, i), ROW_16(B, (i) + 16), ROW_16(B, (i) + 32), ROW_16(B, (i) + 48)
+#define ROW_256(B)   ROW_64(B, 0), ROW_64(B, 64), ROW_64(B, 128), ROW_64(B, 192)
 
 static const uint32_t crc_table[8][256] = {
 	{ ROW_256(BASIS_0) },
@@ -94,7 +97,8 @@ pmv_icrc_update(uint32_t state, const uint8_t *buf, uint32_t len)
 #endif
 }
 
-/* The fields that routers and switches may change, as ones (IBTA vol. 1, 7.8.1; RoCEv2 annex A17.3.3). */
+/* The fields that routers and switches may change, as ones (IBTA vol. 1, 7.8.1; RoCEv2 annex
+ * A17.3.3). */
 static void
 headers_mask(uint8_t *p, bool is_v6)
 {
@@ -108,8 +112,8 @@ headers_mask(uint8_t *p, bool is_v6)
 		p[7] = 0xff; /* hop limit */
 		udp = p + 40;
 	} else {
-		p[1] = 0xff; /* TOS */
-		p[8] = 0xff; /* TTL */
+		p[1] = 0xff;  /* TOS */
+		p[8] = 0xff;  /* TTL */
 		p[10] = 0xff; /* header checksum */
 		p[11] = 0xff;
 		udp = p + 20;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Invariant CRC of a RoCEv2 packet (IBTA vol. 1, 7.8.1; RoCEv2 annex A17.3.3): CRC-32 over eight bytes 0xff, then the
- * packet from the IP header on with the fields that routers may change set to ones. Incremental, so a payload may lie in
- * any number of pieces: start over the headers, update per piece, then store or check. The state is the raw register (no
- * final complement). Called by drivers/roce (worker lcores, per packet) and by cm's frame builder. Pure.
+ * Invariant CRC of a RoCEv2 packet (IBTA vol. 1, 7.8.1; RoCEv2 annex A17.3.3): CRC-32 over eight
+ * bytes 0xff, then the packet from the IP header on with the fields that routers may change set to
+ * ones. Incremental, so a payload may lie in any number of pieces: start over the headers, update
+ * per piece, then store or check. The state is the raw register (no final complement). Called by
+ * drivers/roce (worker lcores, per packet) and by cm's frame builder. Pure.
  */
 #ifndef PMV_WIRE_ICRC_H
 #define PMV_WIRE_ICRC_H
@@ -12,16 +13,16 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PMV_ICRC_SEED	 0xdebb20e3u /* register after eight bytes 0xff */
+#define PMV_ICRC_SEED    0xdebb20e3u /* register after eight bytes 0xff */
 #define PMV_ICRC_RESIDUE 0xdebb20e3u /* register after a right packet including its ICRC */
 
 /* IP + UDP + BTH: what the first call must cover at least. */
 #define PMV_ICRC_HDR_LEN(is_v6) ((is_v6) ? 60u : 40u)
 
 /*
- * The register after the first len bytes of the packet, l3 = first byte of the IP header. len >= PMV_ICRC_HDR_LEN(is_v6);
- * pass as much as is contiguous (extension headers, small payload), one call is cheaper than two. The packet is only
- * read. Lengths, IP ID, ports and BTH must be final.
+ * The register after the first len bytes of the packet, l3 = first byte of the IP header. len >=
+ * PMV_ICRC_HDR_LEN(is_v6); pass as much as is contiguous (extension headers, small payload), one
+ * call is cheaper than two. The packet is only read. Lengths, IP ID, ports and BTH must be final.
  */
 uint32_t pmv_icrc_start(const uint8_t *l3, bool is_v6, uint32_t len);
 
@@ -47,15 +48,17 @@ pmv_icrc_check(const uint8_t *trailer, uint32_t state)
 }
 
 /*
- * Checks a contiguous packet, l3 = first byte of the IP header, len = bytes from there to the end of the ICRC (take it from
- * the UDP length, never from the frame). False also if len is too short to hold headers and ICRC.
+ * Checks a contiguous packet, l3 = first byte of the IP header, len = bytes from there to the end
+ * of the ICRC (take it from the UDP length, never from the frame). False also if len is too short
+ * to hold headers and ICRC.
  */
 bool pmv_icrc_packet_check(const uint8_t *l3, bool is_v6, uint32_t len);
 
 /* Completes a contiguous packet: len bytes without ICRC, which is written behind them. */
 void pmv_icrc_packet_store(uint8_t *l3, bool is_v6, uint32_t len);
 
-/* The table implementation, always built: the only one without ISA-L, and the reference for it in tests. */
+/* The table implementation, always built: the only one without ISA-L, and the reference for it in
+ * tests. */
 uint32_t pmv_icrc_update_table(uint32_t state, const uint8_t *buf, uint32_t len);
 
 #endif

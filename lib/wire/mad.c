@@ -39,8 +39,8 @@ pmv_mad_hdr_build(uint8_t *p, const struct pmv_mad_hdr *h)
 }
 
 int
-pmv_mad_frame_build(uint8_t *dst, uint32_t room, const struct pmv_mad_frame_param *p,
-	const uint8_t *mad)
+pmv_mad_frame_build(
+	uint8_t *dst, uint32_t room, const struct pmv_mad_frame_param *p, const uint8_t *mad)
 {
 	struct pmv_bth bth = {
 		.opcode = PMV_OPCODE_UD_SEND_ONLY,
@@ -108,8 +108,7 @@ pmv_mad_frame_parse(const uint8_t *frame, uint32_t len, struct pmv_mad_view *ret
 	if (v != PMV_WIRE_OK)
 		return v;
 	bth = frame + ret->ip.payload_off;
-	if (ret->roce.bth.opcode != PMV_OPCODE_UD_SEND_ONLY ||
-		ret->roce.bth.dqpn != PMV_QPN_GSI)
+	if (ret->roce.bth.opcode != PMV_OPCODE_UD_SEND_ONLY || ret->roce.bth.dqpn != PMV_QPN_GSI)
 		return PMV_WIRE_MAD_QP;
 	pmv_deth_parse(bth + PMV_OFF_DETH, &ret->deth);
 	if (ret->deth.qkey != PMV_MAD_QKEY)

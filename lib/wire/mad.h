@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Management datagrams on QP1 (IBTA vol. 1, 13.4 and, for the packet, 9.8): the common MAD header, and whole frames
- * Ethernet .. ICRC around a 256-byte MAD. Called by cm and by lib/verbs' control channel (control lcore) and by tests; not a
- * hot path. It knows no CM message: those are 232 bytes of data here. Pure.
+ * Management datagrams on QP1 (IBTA vol. 1, 13.4 and, for the packet, 9.8): the common MAD header,
+ * and whole frames Ethernet .. ICRC around a 256-byte MAD. Called by cm and by lib/verbs' control
+ * channel (control lcore) and by tests; not a hot path. It knows no CM message: those are 232 bytes
+ * of data here. Pure.
  */
 #ifndef PMV_WIRE_MAD_H
 #define PMV_WIRE_MAD_H
@@ -13,18 +14,19 @@
 #include "lib/wire/eth_ip.h"
 #include "lib/wire/opcode.h"
 
-#define PMV_MAD_LEN	 256 /* always; Linux drops a longer one and reads stale bytes of a shorter one */
-#define PMV_MAD_HDR_LEN	 24
+#define PMV_MAD_LEN                                                                                \
+	256 /* always; Linux drops a longer one and reads stale bytes of a shorter one */
+#define PMV_MAD_HDR_LEN  24
 #define PMV_MAD_DATA_LEN (PMV_MAD_LEN - PMV_MAD_HDR_LEN)
 
-#define PMV_MAD_QKEY		   0x80010000u /* Q_Key of QP1 */
-#define PMV_MAD_BASE_VERSION	   1
-#define PMV_MAD_CLASS_SA	   0x03
-#define PMV_MAD_CLASS_CM	   0x07
-#define PMV_MAD_CM_VERSION	   2
-#define PMV_MAD_METHOD_GET	   0x01
-#define PMV_MAD_METHOD_SEND	   0x03
-#define PMV_MAD_METHOD_RESP	   0x80 /* the R bit */
+#define PMV_MAD_QKEY                 0x80010000u /* Q_Key of QP1 */
+#define PMV_MAD_BASE_VERSION         1
+#define PMV_MAD_CLASS_SA             0x03
+#define PMV_MAD_CLASS_CM             0x07
+#define PMV_MAD_CM_VERSION           2
+#define PMV_MAD_METHOD_GET           0x01
+#define PMV_MAD_METHOD_SEND          0x03
+#define PMV_MAD_METHOD_RESP          0x80 /* the R bit */
 #define PMV_MAD_ATTR_CLASS_PORT_INFO 0x0001
 
 /* BTH .. ICRC of a QP1 frame, and the longest frame: 322 bytes IPv4 untagged .. 346 IPv6 tagged. */
@@ -58,12 +60,12 @@ struct pmv_mad_frame_param {
 };
 
 /*
- * Writes the whole frame around mad (PMV_MAD_LEN bytes) to dst: UD SEND_ONLY, M 1, AckReq 0, Q_Key of QP1, ICRC last.
- * Returns the frame's length (without FCS; always above the Ethernet minimum); -EINVAL: GIDs of two families; -ENOSPC:
- * room too small (PMV_MAD_FRAME_MAX always suffices).
+ * Writes the whole frame around mad (PMV_MAD_LEN bytes) to dst: UD SEND_ONLY, M 1, AckReq 0, Q_Key
+ * of QP1, ICRC last. Returns the frame's length (without FCS; always above the Ethernet minimum);
+ * -EINVAL: GIDs of two families; -ENOSPC: room too small (PMV_MAD_FRAME_MAX always suffices).
  */
-int pmv_mad_frame_build(uint8_t *dst, uint32_t room, const struct pmv_mad_frame_param *p,
-	const uint8_t *mad);
+int pmv_mad_frame_build(
+	uint8_t *dst, uint32_t room, const struct pmv_mad_frame_param *p, const uint8_t *mad);
 
 struct pmv_mad_view {
 	struct pmv_eth_ip ip;
@@ -74,10 +76,11 @@ struct pmv_mad_view {
 };
 
 /*
- * Parses a contiguous frame of len bytes that should be a QP1 MAD, checking everything down to the base version, UDP
- * checksum and ICRC included. Class, class version and method are the reader's business. Destination address and VLAN too.
+ * Parses a contiguous frame of len bytes that should be a QP1 MAD, checking everything down to the
+ * base version, UDP checksum and ICRC included. Class, class version and method are the reader's
+ * business. Destination address and VLAN too.
  */
-enum pmv_wire_verdict pmv_mad_frame_parse(const uint8_t *frame, uint32_t len,
-	struct pmv_mad_view *ret);
+enum pmv_wire_verdict pmv_mad_frame_parse(
+	const uint8_t *frame, uint32_t len, struct pmv_mad_view *ret);
 
 #endif

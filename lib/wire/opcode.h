@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The opcode map (IBTA vol. 1, table 38; FLUSH and ATOMIC_WRITE: A19, A20) as one table of 256 entries, and the parser of
- * a UDP payload that uses it: BTH, then every length check that needs no QP. RC, UC, UD and the CNP of the RoCEv2 annex
- * A17.9.3 are known; RD, XRC and manufacturer opcodes are not. Worker lcores per packet, cm for QP1. Pure.
+ * The opcode map (IBTA vol. 1, table 38; FLUSH and ATOMIC_WRITE: A19, A20) as one table of 256
+ * entries, and the parser of a UDP payload that uses it: BTH, then every length check that needs no
+ * QP. RC, UC, UD and the CNP of the RoCEv2 annex A17.9.3 are known; RD, XRC and manufacturer
+ * opcodes are not. Worker lcores per packet, cm for QP1. Pure.
  */
 #ifndef PMV_WIRE_OPCODE_H
 #define PMV_WIRE_OPCODE_H
@@ -81,42 +82,48 @@ enum pmv_opcode_kind {
 	PMV_OPKIND_CNP,
 };
 
-/* Place in the message, as two bits: a packet with FIRST begins one, a packet with LAST ends one. */
+/* Place in the message, as two bits: a packet with FIRST begins one, a packet with LAST ends one.
+ */
 #define PMV_OPPOS_MIDDLE 0u
-#define PMV_OPPOS_FIRST	 1u
-#define PMV_OPPOS_LAST	 2u
-#define PMV_OPPOS_ONLY	 (PMV_OPPOS_FIRST | PMV_OPPOS_LAST)
+#define PMV_OPPOS_FIRST  1u
+#define PMV_OPPOS_LAST   2u
+#define PMV_OPPOS_ONLY   (PMV_OPPOS_FIRST | PMV_OPPOS_LAST)
 
-#define PMV_OPF_REQUEST	 0x01u /* goes to the responder; else a response, for the requester */
-#define PMV_OPF_RECV_WQE 0x02u /* consumes a receive work request at this packet (SEND first/only, WRITE_IMM last) */
-#define PMV_OPF_COMP	 0x04u /* completes that receive work request: the only packets on which SE has a meaning */
+#define PMV_OPF_REQUEST 0x01u /* goes to the responder; else a response, for the requester */
+#define PMV_OPF_RECV_WQE                                                                           \
+	0x02u /* consumes a receive work request at this packet (SEND first/only, WRITE_IMM last)  \
+	       */
+#define PMV_OPF_COMP                                                                               \
+	0x04u /* completes that receive work request: the only packets on which SE has a meaning   \
+	       */
 
 /* Extension headers, in the order they have on the wire. */
-#define PMV_EXT_DETH	   0x01u
-#define PMV_EXT_FETH	   0x02u
-#define PMV_EXT_RETH	   0x04u
-#define PMV_EXT_ATOMIC	   0x08u
-#define PMV_EXT_AETH	   0x10u
+#define PMV_EXT_DETH       0x01u
+#define PMV_EXT_FETH       0x02u
+#define PMV_EXT_RETH       0x04u
+#define PMV_EXT_ATOMIC     0x08u
+#define PMV_EXT_AETH       0x10u
 #define PMV_EXT_ATOMIC_ACK 0x20u
-#define PMV_EXT_IMMDT	   0x40u
-#define PMV_EXT_IETH	   0x80u
+#define PMV_EXT_IMMDT      0x40u
+#define PMV_EXT_IETH       0x80u
 
 enum pmv_opcode_payload {
 	PMV_OPPAY_NONE = 0, /* no payload: checked by pmv_roce_parse */
-	PMV_OPPAY_ANY,	    /* 0 .. path MTU */
-	PMV_OPPAY_SOME,	    /* 1 .. path MTU */
-	PMV_OPPAY_FULL,	    /* exactly the path MTU, pad 0 */
+	PMV_OPPAY_ANY,      /* 0 .. path MTU */
+	PMV_OPPAY_SOME,     /* 1 .. path MTU */
+	PMV_OPPAY_FULL,     /* exactly the path MTU, pad 0 */
 	PMV_OPPAY_EIGHT,    /* exactly 8, pad 0 */
-	PMV_OPPAY_CNP,	    /* 16 reserved bytes, not judged */
+	PMV_OPPAY_CNP,      /* 16 reserved bytes, not judged */
 };
 
 struct pmv_opcode_info {
 	uint8_t opclass; /* enum pmv_opcode_class */
-	uint8_t kind;	 /* enum pmv_opcode_kind */
-	uint8_t pos;	 /* PMV_OPPOS_* */
-	uint8_t flags;	 /* PMV_OPF_* */
-	uint8_t ext;	 /* PMV_EXT_* */
-	uint8_t hdr_len; /* BTH and extension headers: where the payload starts; 12 for unknown opcodes */
+	uint8_t kind;    /* enum pmv_opcode_kind */
+	uint8_t pos;     /* PMV_OPPOS_* */
+	uint8_t flags;   /* PMV_OPF_* */
+	uint8_t ext;     /* PMV_EXT_* */
+	uint8_t hdr_len; /* BTH and extension headers: where the payload starts; 12 for unknown
+			    opcodes */
 	uint8_t payload; /* enum pmv_opcode_payload */
 	uint8_t reserved;
 };
@@ -131,38 +138,40 @@ pmv_opcode_has(const struct pmv_opcode_info *op, uint32_t ext)
 }
 
 /*
- * Where each header starts, from the BTH's first byte. Only one of RETH, AtomicETH, DETH, AETH stands directly behind the
- * BTH; ImmDt and IETH are always the last four header bytes.
+ * Where each header starts, from the BTH's first byte. Only one of RETH, AtomicETH, DETH, AETH
+ * stands directly behind the BTH; ImmDt and IETH are always the last four header bytes.
  */
-#define PMV_OFF_DETH	    PMV_BTH_LEN
-#define PMV_OFF_RETH	    PMV_BTH_LEN /* but for FLUSH: PMV_OFF_FLUSH_RETH */
-#define PMV_OFF_ATOMIC	    PMV_BTH_LEN
-#define PMV_OFF_AETH	    PMV_BTH_LEN
-#define PMV_OFF_ATOMIC_ACK  (PMV_BTH_LEN + PMV_AETH_LEN)
-#define PMV_OFF_FETH	    PMV_BTH_LEN
-#define PMV_OFF_FLUSH_RETH  (PMV_BTH_LEN + PMV_FETH_LEN)
-#define PMV_OFF_IMMDT(op)   ((op)->hdr_len - PMV_IMMDT_LEN)
-#define PMV_OFF_IETH(op)    ((op)->hdr_len - PMV_IETH_LEN)
+#define PMV_OFF_DETH       PMV_BTH_LEN
+#define PMV_OFF_RETH       PMV_BTH_LEN /* but for FLUSH: PMV_OFF_FLUSH_RETH */
+#define PMV_OFF_ATOMIC     PMV_BTH_LEN
+#define PMV_OFF_AETH       PMV_BTH_LEN
+#define PMV_OFF_ATOMIC_ACK (PMV_BTH_LEN + PMV_AETH_LEN)
+#define PMV_OFF_FETH       PMV_BTH_LEN
+#define PMV_OFF_FLUSH_RETH (PMV_BTH_LEN + PMV_FETH_LEN)
+#define PMV_OFF_IMMDT(op)  ((op)->hdr_len - PMV_IMMDT_LEN)
+#define PMV_OFF_IETH(op)   ((op)->hdr_len - PMV_IETH_LEN)
 
 /* A parsed UDP payload. Offsets count from the BTH's first byte. */
 struct pmv_roce_view {
 	struct pmv_bth bth;
 	const struct pmv_opcode_info *op; /* entry of bth.opcode */
-	uint32_t payload_off;		  /* = op->hdr_len */
-	uint32_t payload_len;		  /* without pad */
-	uint32_t icrc_off;		  /* = udp_payload_len - 4 */
+	uint32_t payload_off;             /* = op->hdr_len */
+	uint32_t payload_len;             /* without pad */
+	uint32_t icrc_off;                /* = udp_payload_len - 4 */
 };
 
 /*
- * Parses BTH .. ICRC: udp_payload_len bytes, of which the first avail are contiguous at p. Reads nothing at or past
- * p + avail. OK means: opcode known, transport version 0, all headers within avail and within the payload, payload length
- * not negative, pad right. Not judged here: whether the QP takes the opcode, sequence, path MTU (pmv_opcode_payload_is_ok),
- * P_Key, ICRC. After OPCODE or TVER ret->bth is valid, so the caller can count by QP.
+ * Parses BTH .. ICRC: udp_payload_len bytes, of which the first avail are contiguous at p. Reads
+ * nothing at or past p + avail. OK means: opcode known, transport version 0, all headers within
+ * avail and within the payload, payload length not negative, pad right. Not judged here: whether
+ * the QP takes the opcode, sequence, path MTU (pmv_opcode_payload_is_ok), P_Key, ICRC. After OPCODE
+ * or TVER ret->bth is valid, so the caller can count by QP.
  */
-enum pmv_wire_verdict pmv_roce_parse(const uint8_t *p, uint32_t avail, uint32_t udp_payload_len,
-	struct pmv_roce_view *ret);
+enum pmv_wire_verdict pmv_roce_parse(
+	const uint8_t *p, uint32_t avail, uint32_t udp_payload_len, struct pmv_roce_view *ret);
 
-/* The opcode's payload rule against the path MTU; the responder answers a violation with a NAK (invalid request). */
+/* The opcode's payload rule against the path MTU; the responder answers a violation with a NAK
+ * (invalid request). */
 static inline bool
 pmv_opcode_payload_is_ok(const struct pmv_roce_view *v, uint32_t path_mtu)
 {
