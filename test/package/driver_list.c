@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * An outside program, as small as can be: prints the registered drivers, and fails if the one it is told to expect is not
- * among them. A driver enters itself in a constructor, which a static link drops unless pkg-config keeps it.
+ * An outside program, as small as can be: prints the registered drivers, and fails if the one it is
+ * told to expect is not among them. A driver enters itself in a constructor, which a static link
+ * drops unless pkg-config keeps it.
  */
 #include <stdio.h>
 #include <string.h>
