@@ -27,7 +27,8 @@ struct pmv_driver_ops;
 struct pmv_host_ops;
 struct pmv_ctl_channel; /* lib/verbs */
 struct pmv_nexthops;    /* lib/verbs */
-struct pmv_mailbox;     /* lib/lcore */
+struct pmv_mailbox;     /* lib/lcore: commands */
+struct pmv_exchange;    /* lib/lcore: frames between workers and to the CM */
 
 struct pmv_driver {
 	const char *name;
@@ -64,7 +65,11 @@ struct pmv_device {
 	uint32_t nb_workers_made;
 	uint32_t nb_pds;
 	struct pmv_nexthops *nexthops;
-	struct pmv_ctl_channel *ctl; /* NULL: no CM; read by workers with acquire */
+	struct pmv_ctl_channel *ctl; /* NULL: no CM */
+	struct pmv_exchange *exchange; /* lives as long as the device: a turn may still be using what was closed */
+	uint64_t epoch;            /* raised after each key that died (release); workers repeat it in epoch_seen */
+	uint32_t addr_version;     /* raised when addresses or gateways change; atomic */
+	uint32_t placement_warned; /* NUMA: a bit per kind of warning that was given */
 	STAILQ_HEAD(, pmv_mr) dying_mrs; /* deregistered, not yet quiescent */
 	STAILQ_ENTRY(pmv_device) next;
 };
@@ -82,14 +87,15 @@ struct pmv_worker {
 	const struct pmv_driver_ops *ops;   /* copy of device->driver->ops: one load less per turn */
 	const struct pmv_host_ops *host;
 	uint64_t now;                       /* ticks; read once per turn */
-	uint64_t turn;                      /* written by the owner with release at the start of a turn; dereg reads it */
+	uint64_t turn;                      /* turns begun */
+	uint64_t epoch_seen;                /* device->epoch at the start of the turn; owner stores it with release, dereg reads */
 	uint16_t index;
 	uint16_t rx_queue;
 	uint16_t tx_queue;
 	bool no_rx;
 	int socket_id;
 	struct rte_mempool *pool;           /* data frames, the application's */
-	struct pmv_mailbox *mailbox;        /* commands, frames handed over, control frames to send */
+	struct pmv_mailbox *mailbox;        /* commands of control threads */
 	TAILQ_HEAD(, pmv_event_source) events;
 	uint32_t nb_cqs;                    /* under device->lock */
 	uint32_t nb_qps;                    /* under device->lock */
@@ -111,7 +117,8 @@ struct pmv_mr {
 	uint32_t lkey;
 	uint32_t rkey;
 	void *context;
-	uint64_t turn_seen[PMV_WORKERS_MAX]; /* dereg: turn of each attached worker when the key died */
+	uint64_t epoch; /* dereg: the device's epoch once the keys were dead; under device->lock */
+	bool released;  /* dying, quiescent, key slot freed: only MR_RELEASED is left to deliver; under device->lock */
 	STAILQ_ENTRY(pmv_mr) next_dying;
 };
 
@@ -161,6 +168,8 @@ struct pmv_qp {
 	struct pmv_event_source event;
 	uint8_t ctl_state;            /* state after the last prepared modify; under device->lock: checks of the next one */
 	bool destroying;              /* under device->lock */
+	bool op_pending;              /* a submitted modify or destroy is not finished yet; under device->lock */
+	bool held;                    /* a CM id holds it; under device->lock */
 };
 
 /* A prepared modify: the checked attributes with the address resolved. Copied into the op by lib/verbs. */
