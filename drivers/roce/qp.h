@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * A queue pair of the software driver: one struct per part, each titled with its single writer. All of them run on the
- * worker's lcore; "writer" names the file.
+ * A queue pair of the software driver: one struct per part, each titled with its single writer. All
+ * of them run on the worker's lcore; "writer" names the file.
  */
 #ifndef PMV_ROCE_QP_H
 #define PMV_ROCE_QP_H
@@ -16,57 +16,61 @@
 
 /* Writer: retry.c. Ticks are the worker's. 0 = not running. */
 struct pmv_roce_retry {
-	struct pmv_timer timer;   /* one node; expires at or before the earliest of the three deadlines */
-	uint64_t ack_deadline;    /* the negotiated ACK timeout: charges retry_cnt */
-	uint64_t probe_deadline;  /* from the measured round trip: sends one packet again, charges nothing */
-	uint64_t rnr_until;       /* receiver not ready: nothing is sent before */
-	uint64_t ack_ticks;       /* 4.096 us * 2^timeout; 0 = no ACK timeout */
-	uint64_t srtt_ticks;      /* 0 = not measured */
+	struct pmv_timer
+		timer; /* one node; expires at or before the earliest of the three deadlines */
+	uint64_t ack_deadline;   /* the negotiated ACK timeout: charges retry_cnt */
+	uint64_t probe_deadline; /* from the measured round trip: sends one packet again, charges
+				    nothing */
+	uint64_t rnr_until;      /* receiver not ready: nothing is sent before */
+	uint64_t ack_ticks;      /* 4.096 us * 2^timeout; 0 = no ACK timeout */
+	uint64_t srtt_ticks;     /* 0 = not measured */
 	uint64_t rttvar_ticks;
-	uint64_t sample_sent;     /* when the packet under measurement went out; 0 = none */
+	uint64_t sample_sent; /* when the packet under measurement went out; 0 = none */
 	struct pmv_psn sample_psn;
-	struct pmv_psn loss_una;  /* una when the running recovery began */
-	bool recovering;          /* further loss indications for loss_una are echoes of the same loss */
-	uint8_t probe_shift;      /* doublings since the last progress */
+	struct pmv_psn loss_una; /* una when the running recovery began */
+	bool recovering;     /* further loss indications for loss_una are echoes of the same loss */
+	uint8_t probe_shift; /* doublings since the last progress */
 	uint8_t retry_left;
 	uint8_t rnr_left;
 };
 
 /* Writer: responder.c. */
 struct pmv_roce_resp {
-	struct pmv_psn epsn;      /* expected */
-	uint32_t msn;             /* 24 bits */
-	uint32_t msg_off;         /* bytes of the running message already executed */
-	uint32_t write_len;       /* running WRITE: bytes announced */
+	struct pmv_psn epsn; /* expected */
+	uint32_t msn;        /* 24 bits */
+	uint32_t msg_off;    /* bytes of the running message already executed */
+	uint32_t write_len;  /* running WRITE: bytes announced */
 	uint32_t write_rkey;
 	uint64_t write_va;
-	uint8_t running;          /* enum pmv_opcode_kind of the message between FIRST and LAST; NONE = none */
-	bool nak_sent;            /* a gap or RNR was told; silence until epsn arrives */
+	uint8_t running; /* enum pmv_opcode_kind of the message between FIRST and LAST; NONE = none
+			  */
+	bool nak_sent;   /* a gap or RNR was told; silence until epsn arrives */
 	struct pmv_roce_rdatomic rd;
 };
 
 /* Writer: ack.c. What the responder owes, at most one thing at a time. */
 struct pmv_roce_ack {
 	bool owed;
-	bool linked;              /* on worker->acks */
-	uint8_t syndrome;         /* ACK, RNR NAK or NAK */
-	struct pmv_psn psn;       /* of a NAK; an ACK takes epsn - 1 when it leaves */
+	bool linked;        /* on worker->acks */
+	uint8_t syndrome;   /* ACK, RNR NAK or NAK */
+	struct pmv_psn psn; /* of a NAK; an ACK takes epsn - 1 when it leaves */
 };
 
 struct pmv_roce_qp {
 	struct pmv_qp base;
-	struct pmv_roce_hdr hdr;  /* template of frames to the peer (RC) */
+	struct pmv_roce_hdr hdr; /* template of frames to the peer (RC) */
 	uint32_t dest_qpn;
 	uint32_t mtu_bytes;
 	uint8_t mtu_shift;
-	bool on_run;              /* on worker->run */
+	bool on_run; /* on worker->run */
 	bool on_all;
-	struct pmv_roce_window win;   /* writers: requester.c (sent), completer.c (acknowledged) through window.h */
+	struct pmv_roce_window
+		win; /* writers: requester.c (sent), completer.c (acknowledged) through window.h */
 	struct pmv_roce_sq sq;
-	uint32_t rd_out;          /* READs sent and not answered; requester.c, completer.c */
-	uint32_t since_ackreq;    /* request packets since the last AckReq; requester.c */
-	uint32_t ud_psn;          /* UD: PSN of the next datagram; ud.c */
-	bool sq_draining;         /* SQD asked for; requester.c */
+	uint32_t rd_out;       /* READs sent and not answered; requester.c, completer.c */
+	uint32_t since_ackreq; /* request packets since the last AckReq; requester.c */
+	uint32_t ud_psn;       /* UD: PSN of the next datagram; ud.c */
+	bool sq_draining;      /* SQD asked for; requester.c */
 	bool sqd_notify;
 	struct pmv_roce_retry retry;
 	struct pmv_roce_rq rq;
@@ -99,11 +103,12 @@ int pmv_roce_qp_modify_commit(struct pmv_qp *qp, const struct pmv_qp_modify *m);
 void pmv_roce_qp_destroy_commit(struct pmv_qp *qp);
 void pmv_roce_qp_free(struct pmv_qp *qp);
 void pmv_roce_qp_query(const struct pmv_qp *qp, struct pmv_qp_attr *attr);
-void pmv_roce_qp_neigh_commit(struct pmv_worker *w, const union pmv_gid *gid, const struct rte_ether_addr *old_mac,
-	const struct rte_ether_addr *new_mac);
+void pmv_roce_qp_neigh_commit(struct pmv_worker *w, const union pmv_gid *gid,
+	const struct rte_ether_addr *old_mac, const struct rte_ether_addr *new_mac);
 void pmv_roce_qp_stats(const struct pmv_qp *qp, struct pmv_qp_stats *stats);
 
-/* The QP goes to ERR: timers off, both queues flushed in order (requests with frames out follow when these are back). */
+/* The QP goes to ERR: timers off, both queues flushed in order (requests with frames out follow
+ * when these are back). */
 void pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
 /* Puts the QP on the worker's run list: it has something to send in a later turn. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The responder's store of READ requests: what still has to be answered, in request order, and what may have to be answered
- * again. A ring of max_dest_rd_atomic entries; finished ones stay for replay until they are overwritten. Pure.
+ * The responder's store of READ requests: what still has to be answered, in request order, and what
+ * may have to be answered again. A ring of max_dest_rd_atomic entries; finished ones stay for
+ * replay until they are overwritten. Pure.
  */
 #ifndef PMV_ROCE_RDATOMIC_H
 #define PMV_ROCE_RDATOMIC_H
@@ -16,34 +17,38 @@
 struct pmv_roce_rd {
 	uint64_t va;
 	uint32_t rkey;
-	uint32_t len;         /* bytes */
+	uint32_t len; /* bytes */
 	struct pmv_psn first;
 	uint32_t nb_psn;
-	uint32_t next;        /* index of the response to send next; nb_psn = all sent */
-	uint32_t start;       /* index with which the running answer began: that packet is a FIRST or ONLY */
+	uint32_t next;  /* index of the response to send next; nb_psn = all sent */
+	uint32_t start; /* index with which the running answer began: that packet is a FIRST or ONLY
+			 */
+	bool again;     /* the running answer is a replay: an access that fails now is silent */
 };
 
 struct pmv_roce_rdatomic {
 	struct pmv_roce_rd entry[PMV_ROCE_RD_MAX];
-	uint32_t nb_max;  /* entries in use: max_dest_rd_atomic, 0..16 */
-	uint32_t head;    /* free-running: next entry to fill */
-	uint32_t valid;   /* entries filled since reset, saturates at nb_max */
+	uint32_t nb_max; /* entries in use: max_dest_rd_atomic, 0..16 */
+	uint32_t head;   /* free-running: next entry to fill */
+	uint32_t valid;  /* entries filled since reset, saturates at nb_max */
 };
 
 void pmv_roce_rdatomic_init(struct pmv_roce_rdatomic *s, uint32_t nb_max);
 
-/* Takes a new READ. False: the oldest entry is still being answered, or nb_max is 0 (the peer overran what was agreed). */
+/* Takes a new READ. False: the oldest entry is still being answered, or nb_max is 0 (the peer
+ * overran what was agreed). */
 bool pmv_roce_rdatomic_add(struct pmv_roce_rdatomic *s, const struct pmv_roce_rd *rd);
 
 /* The oldest entry with responses to send, or NULL. */
 struct pmv_roce_rd *pmv_roce_rdatomic_pending(struct pmv_roce_rdatomic *s);
 
 /*
- * A READ request seen again. It must lie inside a stored one: psn = first + k, va = va0 + k * mtu, len = len0 - k * mtu,
- * same rkey (the tail coincides). True: the answer starts again at k (unless it is still to come anyway).
+ * A READ request seen again. It must lie inside a stored one: psn = first + k, va = va0 + k * mtu,
+ * len = len0 - k * mtu, same rkey (the tail coincides). True: the answer starts again at k (unless
+ * it is still to come anyway).
  */
-bool pmv_roce_rdatomic_replay(struct pmv_roce_rdatomic *s, struct pmv_psn psn, const struct pmv_roce_rd *again,
-	uint32_t mtu_bytes);
+bool pmv_roce_rdatomic_replay(struct pmv_roce_rdatomic *s, struct pmv_psn psn,
+	const struct pmv_roce_rd *again, uint32_t mtu_bytes);
 
 /* Forgets everything that is still to be sent. */
 void pmv_roce_rdatomic_cancel(struct pmv_roce_rdatomic *s);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Every timer of the driver, by event. Two per QP share one wheel node: the probe (measured round trip, floor 30 us,
- * doubling; sends one packet again, charges nothing) and the ACK timeout (the negotiated code; charges retry_cnt). An RNR
- * wait stops both. Owner lcore.
+ * Every timer of the driver, by event. Two per QP share one wheel node: the probe (measured round
+ * trip, floor 30 us, doubling; sends one packet again, charges nothing) and the ACK timeout (the
+ * negotiated code; charges retry_cnt). An RNR wait stops both. Owner lcore.
  */
 #ifndef PMV_ROCE_RETRY_H
 #define PMV_ROCE_RETRY_H
@@ -15,14 +15,16 @@
 void pmv_roce_retry_set(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
 /* A packet that will be answered went out. */
-void pmv_roce_retry_sent(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again);
+void pmv_roce_retry_sent(
+	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again);
 
 /* The window's left edge moved to una: measure, refill the counters, restart or stop the timers. */
 void pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
 /*
- * A loss was indicated (NAK sequence error, a READ passed over, a gap in READ responses). True: act on it, one retry is
- * charged. False: an echo of a loss that is being repaired, or retries are exhausted (then the QP has failed).
+ * A loss was indicated (NAK sequence error, a READ passed over, a gap in READ responses). True: act
+ * on it, one retry is charged. False: an echo of a loss that is being repaired, or retries are
+ * exhausted (then the QP has failed).
  */
 bool pmv_roce_retry_loss(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 

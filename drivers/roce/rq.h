@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Receive queue of one QP: posted receives in order; the one at tail is the one being filled. Owner lcore.
+ * Receive queue of one QP: posted receives in order; the one at tail is the one being filled. Owner
+ * lcore.
  */
 #ifndef PMV_ROCE_RQ_H
 #define PMV_ROCE_RQ_H
@@ -46,7 +47,8 @@ pmv_roce_rq_pop(struct pmv_roce_rq *rq)
 int pmv_roce_rq_init(struct pmv_roce_rq *rq, struct pmv_qp_cap *cap, int socket_id);
 void pmv_roce_rq_fini(struct pmv_roce_rq *rq);
 
-/* The driver's post_recv, RC and UD alike. In ERR each request completes with WR_FLUSH_ERR at once. */
+/* The driver's post_recv, RC and UD alike. In ERR each request completes with WR_FLUSH_ERR at once.
+ */
 int pmv_roce_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb);
 
 #endif

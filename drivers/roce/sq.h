@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Send queue: posted work requests, each with its PSN range, until they are completed. Free-running indices; four marks:
+ * Send queue: posted work requests, each with its PSN range, until they are completed. Free-running
+ * indices; four marks:
  *
  *   tail ..... ack ..... snd ..... head
  *    |  acked,  |  sent,  | not yet  |
  *    |  frames  | waiting | sent     |
  *    |  out     |         |          |
  *
- * `head` is written by post, `snd` by the requester, `ack` and `tail` by the completer; all on the owner lcore.
+ * `head` is written by post, `snd` by the requester, `ack` and `tail` by the completer; all on the
+ * owner lcore.
  */
 #ifndef PMV_ROCE_SQ_H
 #define PMV_ROCE_SQ_H
@@ -23,34 +25,35 @@
 struct pmv_roce_wqe {
 	uint64_t wr_id;
 	uint64_t remote_addr;
-	uint32_t rkey;       /* UD: remote Q_Key */
+	uint32_t rkey; /* UD: remote Q_Key */
 	rte_be32_t imm;
-	uint32_t length;     /* bytes of the message, 0..2^31 */
-	uint32_t nb_psn;     /* PSNs it takes: packets, of a READ the responses */
+	uint32_t length; /* bytes of the message, 0..2^31 */
+	uint32_t nb_psn; /* PSNs it takes: packets, of a READ the responses */
 	struct pmv_psn first;
 	uint32_t flags;      /* enum pmv_send_flags */
 	uint32_t frames_out; /* attached frames that are not back; attach.c */
 	uint32_t remote_qpn; /* UD */
 	uint8_t opcode;      /* enum pmv_wr_opcode */
 	uint8_t num_sge;
-	uint8_t status;      /* enum pmv_wc_status to complete with */
+	uint8_t status; /* enum pmv_wc_status to complete with */
 	bool signaled;
-	/* then: SGEs, or inline bytes; for UD the header template of the address handle behind them (qp->sq.ud_off) */
+	/* then: SGEs, or inline bytes; for UD the header template of the address handle behind them
+	 * (qp->sq.ud_off) */
 	uint8_t data[] __rte_aligned(8);
 };
 
 struct pmv_roce_sq {
 	uint8_t *ring;
-	uint32_t stride;   /* bytes a WQE, multiple of 64 */
-	uint32_t mask;     /* entries - 1 */
+	uint32_t stride; /* bytes a WQE, multiple of 64 */
+	uint32_t mask;   /* entries - 1 */
 	uint32_t head;
 	uint32_t snd;
 	uint32_t ack;
 	uint32_t tail;
-	uint32_t max_wr;   /* that may be posted, <= mask + 1 */
+	uint32_t max_wr; /* that may be posted, <= mask + 1 */
 	uint32_t max_sge;
 	uint32_t max_inline;
-	uint32_t ud_off;   /* UD: offset of the header template in `data` */
+	uint32_t ud_off;         /* UD: offset of the header template in `data` */
 	struct pmv_psn next_psn; /* first PSN of the next request posted */
 };
 
@@ -72,9 +75,11 @@ void pmv_roce_sq_fini(struct pmv_roce_sq *sq);
 void pmv_roce_sq_reset(struct pmv_roce_sq *sq);
 
 /*
- * Checks a request (SGE count, inline limit, sum of lengths <= length_max) and copies it to the WQE at head, without
- * moving head: opcode, sizes, flags, SGEs or inline bytes. 0, -ENOMEM (full) or -EINVAL.
+ * Checks a request (SGE count, inline limit, sum of lengths <= length_max) and copies it to the WQE
+ * at head, without moving head: opcode, sizes, flags, SGEs or inline bytes. 0, -ENOMEM (full) or
+ * -EINVAL.
  */
-int pmv_roce_sq_fill(struct pmv_roce_sq *sq, const struct pmv_send_wr *wr, uint32_t length_max, bool sig_all);
+int pmv_roce_sq_fill(
+	struct pmv_roce_sq *sq, const struct pmv_send_wr *wr, uint32_t length_max, bool sig_all);
 
 #endif

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The range of request PSNs between "acknowledged" and "never sent": the only owner of the send PSN and of what may be
- * outstanding. Pure: no QP, no clock, no mbuf. Requester and completer ask it; neither keeps a PSN of its own.
+ * The range of request PSNs between "acknowledged" and "never sent": the only owner of the send PSN
+ * and of what may be outstanding. Pure: no QP, no clock, no mbuf. Requester and completer ask it;
+ * neither keeps a PSN of its own.
  *
  *      una            nxt                 end
- *       |-- sent once ---|-- never sent -- |      nxt moves back to una on go-back-N; `end` is the first PSN never sent
+ *       |-- sent once ---|-- never sent -- |      nxt moves back to una on go-back-N; `end` is the
+ * first PSN never sent
  */
 #ifndef PMV_ROCE_WINDOW_H
 #define PMV_ROCE_WINDOW_H
@@ -22,22 +24,26 @@ struct pmv_roce_window {
 };
 
 enum pmv_roce_window_place {
-	PMV_ROCE_WINDOW_STALE,   /* before una */
-	PMV_ROCE_WINDOW_INSIDE,  /* una <= psn < end */
-	PMV_ROCE_WINDOW_UNSENT,  /* end or later: the peer cannot have seen it */
+	PMV_ROCE_WINDOW_STALE,  /* before una */
+	PMV_ROCE_WINDOW_INSIDE, /* una <= psn < end */
+	PMV_ROCE_WINDOW_UNSENT, /* end or later: the peer cannot have seen it */
 };
 
 void pmv_roce_window_init(struct pmv_roce_window *win, struct pmv_psn first, uint32_t size);
 
-/* Packets that may be sent now. A READ counts with its first PSN only: its other PSNs are the peer's to send. */
+/* Packets that may be sent now. A READ counts with its first PSN only: its other PSNs are the
+ * peer's to send. */
 uint32_t pmv_roce_window_room(const struct pmv_roce_window *win);
 
-/* A packet of `nb_psn` PSNs (1; more for a READ) was surely staged. Returns true if its first PSN was sent before. */
+/* A packet of `nb_psn` PSNs (1; more for a READ) was surely staged. Returns true if its first PSN
+ * was sent before. */
 bool pmv_roce_window_sent(struct pmv_roce_window *win, uint32_t nb_psn);
 
-enum pmv_roce_window_place pmv_roce_window_place(const struct pmv_roce_window *win, struct pmv_psn psn);
+enum pmv_roce_window_place pmv_roce_window_place(
+	const struct pmv_roce_window *win, struct pmv_psn psn);
 
-/* Everything before `psn` is acknowledged. Returns how many PSNs that freed; 0 for a stale or unsent one. */
+/* Everything before `psn` is acknowledged. Returns how many PSNs that freed; 0 for a stale or
+ * unsent one. */
 uint32_t pmv_roce_window_ack_before(struct pmv_roce_window *win, struct pmv_psn psn);
 
 /* Send again from `psn` (una <= psn <= nxt); otherwise nothing happens and false. */

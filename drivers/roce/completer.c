@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/completer.h"
+
+#include <rte_branch_prediction.h>
+
+#include "drivers/roce/cq.h"
+#include "drivers/roce/requester.h"
+#include "drivers/roce/retry.h"
+#include "drivers/roce/sgl.h"
+#include "lib/wire/aeth.h"
+
+static const uint8_t wc_opcodes[] = {
+	[PMV_WR_RDMA_WRITE] = PMV_WC_RDMA_WRITE,
+	[PMV_WR_RDMA_WRITE_WITH_IMM] = PMV_WC_RDMA_WRITE,
+	[PMV_WR_SEND] = PMV_WC_SEND,
+	[PMV_WR_SEND_WITH_IMM] = PMV_WC_SEND,
+	[PMV_WR_RDMA_READ] = PMV_WC_RDMA_READ,
+};
+
+/* 0, or -1 when the CQ overran. */
+static int
+push(struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
+{
+	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.send_cq);
+
+	if (unlikely(wc == NULL))
+		return -1;
+	*wc = (struct pmv_wc){ .wr_id = wqe->wr_id,
+		.status = wqe->status,
+		.opcode = wc_opcodes[wqe->opcode],
+		.byte_len = wqe->opcode == PMV_WR_RDMA_READ ? wqe->length : 0,
+		.qp_num = qp->base.qpn,
+		.qp_context = qp->base.context };
+	return 0;
+}
+
+void
+pmv_roce_completer_run(struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+	bool overrun = false;
+
+	while (sq->tail != sq->ack) {
+		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->tail);
+
+		if (unlikely(wqe->frames_out != 0))
+			break;
+		/* an error always makes a completion, asked for or not (IBTA vol. 1, 10.7.3.1) */
+		if ((wqe->signaled || wqe->status != PMV_WC_SUCCESS) && push(qp, wqe) != 0)
+			overrun = true;
+		sq->tail++;
+	}
+	if (unlikely(overrun) && qp->base.state != PMV_QPS_ERR)
+		pmv_roce_qp_error(pmv_roce_qp_worker(qp), qp);
+}
+
+void
+pmv_roce_completer_frames_back(struct pmv_roce_qp *qp)
+{
+	pmv_roce_completer_run(qp);
+}
+
+/*
+ * Everything before `upto` was executed by the peer. Requests are passed in order, but never a READ
+ * that has not had its own responses. Returns true when such a READ stopped it: its answer was
+ * lost.
+ */
+static bool
+acknowledge(struct pmv_roce_qp *qp, struct pmv_psn upto)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+	bool blocked = false;
+
+	while (sq->ack != sq->head) {
+		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->ack);
+
+		if (wqe->opcode == PMV_WR_RDMA_READ) {
+			struct pmv_psn missing =
+				pmv_psn_before(wqe->first, qp->win.una) ? qp->win.una : wqe->first;
+
+			if (!pmv_psn_before(missing, upto))
+				break;
+			upto = missing;
+			blocked = true;
+			break;
+		}
+		if (pmv_psn_before(upto, pmv_psn_add(wqe->first, wqe->nb_psn)))
+			break;
+		sq->ack++;
+	}
+	pmv_roce_window_ack_before(&qp->win, upto);
+	if ((int32_t)(sq->snd - sq->ack) < 0)
+		sq->snd = sq->ack;
+	return blocked;
+}
+
+/* A request that failed locally waited for those before it; they are through now. */
+static bool
+fail_local(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	const struct pmv_roce_wqe *wqe;
+
+	if (qp->sq.ack == qp->sq.head || !pmv_psn_eq(qp->win.una, qp->win.nxt))
+		return false;
+	wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
+	if (wqe->status == PMV_WC_SUCCESS)
+		return false;
+	pmv_roce_requester_fail(w, qp, wqe->status);
+	return true;
+}
+
+static void
+sqd_check(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	if (!qp->sq_draining || !pmv_roce_window_idle(&qp->win))
+		return;
+	qp->sq_draining = false;
+	if (qp->sqd_notify)
+		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
+}
+
+/* The left edge moved: timers, completions, then whatever the window lets through. */
+static void
+progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	pmv_roce_retry_progress(w, qp);
+	pmv_roce_completer_run(qp);
+	if (unlikely(qp->base.state == PMV_QPS_SQD))
+		sqd_check(w, qp);
+	if (!fail_local(w, qp))
+		pmv_roce_requester_run(w, qp);
+}
+
+/* Loss at the left edge: repair it unless it is being repaired already. */
+static void
+repair(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	if (pmv_roce_retry_waits(qp) || !pmv_roce_retry_loss(w, qp))
+		return;
+	pmv_roce_requester_go_back(qp, qp->win.una);
+	pmv_roce_requester_run(w, qp);
+}
+
+/* Acknowledges everything before psn. True when psn is now the left edge: nothing older is missing.
+ */
+static bool
+acknowledge_before(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn)
+{
+	struct pmv_psn una = qp->win.una;
+	bool blocked = acknowledge(qp, psn);
+
+	if (!pmv_psn_eq(una, qp->win.una))
+		progress(w, qp);
+	if (qp->base.state == PMV_QPS_ERR)
+		return false;
+	if (unlikely(blocked)) {
+		repair(w, qp);
+		return false;
+	}
+	return pmv_psn_eq(qp->win.una, psn);
+}
+
+static void
+nak(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t code, struct pmv_psn psn)
+{
+	static const uint8_t status[] = { [PMV_NAK_INV_REQ] = PMV_WC_REM_INV_REQ_ERR,
+		[PMV_NAK_REM_ACCESS] = PMV_WC_REM_ACCESS_ERR,
+		[PMV_NAK_REM_OP] = PMV_WC_REM_OP_ERR };
+
+	if (code > PMV_NAK_REM_OP) {
+		w->stats.drop[PMV_ROCE_DROP_RESP_SYNDROME]++;
+		return;
+	}
+	if (code == PMV_NAK_PSN_SEQ)
+		qp->stats.nak_seq_rx++;
+	if (!acknowledge_before(w, qp, psn))
+		return;
+	if (code == PMV_NAK_PSN_SEQ)
+		repair(w, qp);
+	else
+		pmv_roce_requester_fail(w, qp, status[code]);
+}
+
+static void
+rnr(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t timer_code, struct pmv_psn psn)
+{
+	qp->stats.rnr_rx++;
+	if (pmv_roce_retry_waits(qp) || !acknowledge_before(w, qp, psn))
+		return;
+	if (pmv_roce_retry_rnr(w, qp, timer_code))
+		pmv_roce_requester_go_back(qp, qp->win.una);
+}
+
+static void
+rx_ack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_aeth aeth;
+
+	pmv_aeth_parse(p->bth + PMV_OFF_AETH, &aeth);
+	switch (pmv_aeth_kind(aeth.syndrome)) {
+	case PMV_AETH_ACK:
+		acknowledge_before(w, qp, pmv_psn_add(p->roce.bth.psn, 1));
+		break;
+	case PMV_AETH_RNR:
+		rnr(w, qp, pmv_aeth_value(aeth.syndrome), p->roce.bth.psn);
+		break;
+	case PMV_AETH_NAK:
+		nak(w, qp, pmv_aeth_value(aeth.syndrome), p->roce.bth.psn);
+		break;
+	default:
+		w->stats.drop[PMV_ROCE_DROP_RESP_SYNDROME]++;
+	}
+}
+
+/* The response to `psn` of the READ at the left edge. Which of FIRST, MIDDLE, LAST, ONLY it may be
+ * follows from what remains: peers differ in what they call the first packet of a replay. */
+static void
+place_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
+	const struct pmv_roce_pkt *p)
+{
+	const struct pmv_roce_sgl sgl = { (const struct pmv_sge *)(const void *)wqe->data,
+		wqe->num_sge, wqe->length };
+	uint32_t index = (p->roce.bth.psn.v - wqe->first.v) & PMV_PSN_MASK;
+	uint32_t off = index << qp->mtu_shift;
+	uint32_t left = wqe->length - off;
+	bool last = index + 1 == wqe->nb_psn;
+
+	if (p->payload_len != (last ? left : qp->mtu_bytes) ||
+		last != ((p->roce.op->pos & PMV_OPPOS_LAST) != 0)) {
+		pmv_roce_requester_fail(w, qp, PMV_WC_BAD_RESP_ERR);
+		return;
+	}
+	if (p->payload_len != 0 && pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off, p->m,
+					   p->payload_off, p->payload_len) != PMV_ROCE_REGION_OK) {
+		pmv_roce_requester_fail(w, qp, PMV_WC_LOC_PROT_ERR);
+		return;
+	}
+	pmv_roce_window_ack_before(&qp->win, pmv_psn_add(p->roce.bth.psn, 1));
+	if (last) {
+		if ((int32_t)(qp->sq.ack - qp->sq.snd) <
+			0) /* else it was to be sent again and is not counted */
+			qp->rd_out--;
+		qp->sq.ack++;
+	}
+	if ((int32_t)(qp->sq.snd - qp->sq.ack) < 0)
+		qp->sq.snd = qp->sq.ack;
+	progress(w, qp);
+}
+
+static void
+rx_read_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_psn psn = p->roce.bth.psn;
+	struct pmv_roce_wqe *wqe;
+
+	/* a response acknowledges every request before its READ */
+	if (!acknowledge_before(w, qp, psn)) {
+		w->stats.drop[PMV_ROCE_DROP_RESP_GAP]++;
+		return;
+	}
+	wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
+	if (qp->sq.ack == qp->sq.head || wqe->opcode != PMV_WR_RDMA_READ ||
+		!pmv_psn_within(psn, wqe->first, wqe->nb_psn)) {
+		w->stats.drop[PMV_ROCE_DROP_RESP_STALE]++;
+		return;
+	}
+	place_response(w, qp, wqe, p);
+}
+
+void
+pmv_roce_completer_rx(
+	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	qp->stats.rx_pkts++;
+	if (pmv_roce_window_place(&qp->win, p->roce.bth.psn) != PMV_ROCE_WINDOW_INSIDE) {
+		w->stats.drop[PMV_ROCE_DROP_RESP_STALE]++;
+		return;
+	}
+	switch (p->roce.op->kind) {
+	case PMV_OPKIND_ACK:
+		rx_ack(w, qp, p);
+		break;
+	case PMV_OPKIND_READ_RESP:
+		rx_read_response(w, qp, p);
+		break;
+	default: /* an atomic's answer: none was asked for */
+		w->stats.drop[PMV_ROCE_DROP_OPCODE]++;
+	}
+}

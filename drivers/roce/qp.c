@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/qp.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_bitops.h>
+#include <rte_malloc.h>
+
+#include "drivers/roce/ack.h"
+#include "drivers/roce/completer.h"
+#include "drivers/roce/cq.h"
+#include "drivers/roce/requester.h"
+#include "drivers/roce/retry.h"
+#include "drivers/roce/ud.h"
+#include "lib/util/log.h"
+
+static const struct pmv_qp_ops rc_ops = { pmv_roce_requester_post, pmv_roce_post_recv };
+static const struct pmv_qp_ops ud_ops = { pmv_roce_ud_post, pmv_roce_post_recv };
+
+int
+pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_init_attr *attr,
+	struct pmv_qp **ret_qp)
+{
+	struct pmv_roce_worker *w = pmv_roce_worker(base_w);
+	bool is_ud = attr->qp_type == PMV_QPT_UD;
+	struct pmv_roce_qp *qp;
+	int err;
+
+	if (attr->qp_type != PMV_QPT_RC && !is_ud) {
+		PMV_LOG(ERR, "create_qp: qp_type %d is not offered by the software driver",
+			attr->qp_type);
+		return -ENOTSUP;
+	}
+	qp = rte_zmalloc_socket("pmv_qp", sizeof(*qp), RTE_CACHE_LINE_SIZE, base_w->socket_id);
+	if (qp == NULL)
+		return -ENOMEM;
+	err = pmv_roce_sq_init(&qp->sq, &attr->cap, is_ud, base_w->socket_id);
+	if (err == 0)
+		err = pmv_roce_rq_init(&qp->rq, &attr->cap, base_w->socket_id);
+	if (err == 0)
+		err = pmv_idmap_alloc(&w->qps, &qp->base.qpn);
+	if (err != 0) {
+		pmv_roce_rq_fini(&qp->rq);
+		pmv_roce_sq_fini(&qp->sq);
+		rte_free(qp);
+		return err;
+	}
+	qp->base.ops = is_ud ? &ud_ops : &rc_ops;
+	qp->base.worker = base_w;
+	qp->base.pd = pd;
+	qp->base.type = (uint8_t)attr->qp_type;
+	qp->base.state = PMV_QPS_RESET;
+	qp->base.send_cq = attr->send_cq;
+	qp->base.recv_cq = attr->recv_cq;
+	qp->base.sq_sig_all = attr->sq_sig_all;
+	qp->base.context = attr->qp_context;
+	qp->base.cap = attr->cap;
+	qp->base.event.is_qp = true;
+	pmv_timer_init(&qp->retry.timer, 0, qp->base.qpn);
+	*ret_qp = &qp->base;
+	return 0;
+}
+
+void
+pmv_roce_qp_create_commit(struct pmv_qp *base)
+{
+	struct pmv_roce_qp *qp = pmv_roce_qp(base);
+	struct pmv_roce_worker *w = pmv_roce_qp_worker(qp);
+
+	TAILQ_INSERT_TAIL(&w->all, qp, all_link);
+	qp->on_all = true;
+	pmv_idmap_publish(&w->qps, base->qpn, qp);
+}
+
+/* lib/verbs has checked the transition, the ranges and the address; nothing of ours can fail or
+ * needs memory. */
+int
+pmv_roce_qp_modify_prepare(struct pmv_qp *qp, struct pmv_qp_modify *m)
+{
+	return 0;
+}
+
+static void
+unschedule(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	if (!qp->on_run)
+		return;
+	qp->on_run = false;
+	TAILQ_REMOVE(&w->run, qp, run_link);
+}
+
+void
+pmv_roce_qp_schedule(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	if (qp->on_run)
+		return;
+	qp->on_run = true;
+	TAILQ_INSERT_TAIL(&w->run, qp, run_link);
+}
+
+/* RESET discards everything without completions (IBTA vol. 1, 10.3.1.1). */
+static void
+reset(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	pmv_roce_retry_stop(w, qp);
+	pmv_roce_ack_drop(w, qp);
+	unschedule(w, qp);
+	pmv_roce_attach_forget(w, qp);
+	pmv_roce_sq_reset(&qp->sq);
+	qp->rq.head = 0;
+	qp->rq.tail = 0;
+	memset(&qp->resp, 0, sizeof(qp->resp));
+	qp->rd_out = 0;
+	qp->since_ackreq = 0;
+	qp->sq_draining = false;
+	qp->retry.srtt_ticks = 0;
+	qp->base.comm_est = 0;
+	pmv_roce_window_init(&qp->win, pmv_psn(0), 0);
+}
+
+static void
+set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
+{
+	qp->dest_qpn = qp->base.attr.dest_qp_num;
+	/* lib/verbs made sure that both addresses are of one family: this cannot fail */
+	(void)pmv_roce_hdr_init(&qp->hdr, qp->base.pd->device, &m->av, qp->base.qpn, qp->dest_qpn);
+}
+
+/* Copies the attributes that the mask names. */
+static void
+take_attributes(struct pmv_qp_attr *to, const struct pmv_qp_attr *from, uint32_t mask)
+{
+	if (mask & PMV_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & PMV_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & PMV_QP_PORT)
+		to->port_num = from->port_num;
+	if (mask & PMV_QP_AV)
+		to->ah_attr = from->ah_attr;
+	if (mask & PMV_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & PMV_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+	if (mask & PMV_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn & PMV_PSN_MASK;
+	if (mask & PMV_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn & PMV_PSN_MASK;
+	if (mask & PMV_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & PMV_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & PMV_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & PMV_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+	if (mask & PMV_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & PMV_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+}
+
+static void
+set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
+{
+	const struct pmv_qp_attr *a = &qp->base.attr;
+
+	if (m->mask & PMV_QP_PATH_MTU) {
+		qp->mtu_bytes = pmv_mtu_bytes(a->path_mtu);
+		qp->mtu_shift = (uint8_t)(7 + a->path_mtu);
+	}
+	if (m->mask & PMV_QP_AV)
+		set_address(qp, m);
+	if (m->mask & PMV_QP_RQ_PSN)
+		qp->resp.epsn = pmv_psn(a->rq_psn);
+	if (m->mask & PMV_QP_MAX_DEST_RD_ATOMIC)
+		pmv_roce_rdatomic_init(&qp->resp.rd, a->max_dest_rd_atomic);
+	if (m->mask & PMV_QP_SQ_PSN) {
+		qp->sq.next_psn = pmv_psn(a->sq_psn);
+		qp->ud_psn = a->sq_psn;
+		pmv_roce_window_init(
+			&qp->win, pmv_psn(a->sq_psn), w->base.device->param.window_pkts);
+	}
+	if (m->mask & (PMV_QP_TIMEOUT | PMV_QP_RETRY_CNT | PMV_QP_RNR_RETRY))
+		pmv_roce_retry_set(w, qp);
+}
+
+static void
+enter_state(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
+{
+	enum pmv_qp_state to = m->attr.qp_state;
+
+	if (to == PMV_QPS_ERR) {
+		pmv_roce_qp_error(w, qp);
+		return;
+	}
+	if (to == PMV_QPS_RESET)
+		reset(w, qp);
+	if (to == PMV_QPS_SQD && qp->base.state == PMV_QPS_RTS) {
+		qp->sqd_notify =
+			(m->mask & PMV_QP_EN_SQD_ASYNC_NOTIFY) && m->attr.en_sqd_async_notify;
+		qp->sq_draining = !pmv_roce_window_idle(&qp->win);
+		if (!qp->sq_draining && qp->sqd_notify)
+			pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
+	}
+	__atomic_store_n(&qp->base.state, (uint8_t)to, __ATOMIC_RELEASE);
+	if (to == PMV_QPS_RTS)
+		pmv_roce_qp_schedule(w, qp); /* what was posted in SQD */
+}
+
+int
+pmv_roce_qp_modify_commit(struct pmv_qp *base, const struct pmv_qp_modify *m)
+{
+	struct pmv_roce_qp *qp = pmv_roce_qp(base);
+	struct pmv_roce_worker *w = pmv_roce_qp_worker(qp);
+
+	/* it may have failed between prepare and commit; only ERR and RESET are left then */
+	if (base->state == PMV_QPS_ERR && (m->mask & PMV_QP_STATE) &&
+		m->attr.qp_state != PMV_QPS_ERR && m->attr.qp_state != PMV_QPS_RESET)
+		return -EINVAL;
+	take_attributes(&base->attr, &m->attr, m->mask);
+	set_rest(w, qp, m);
+	if (m->mask & PMV_QP_STATE)
+		enter_state(w, qp, m);
+	return 0;
+}
+
+void
+pmv_roce_qp_flush_rq(struct pmv_roce_qp *qp)
+{
+	const struct pmv_roce_rwqe *rwqe;
+
+	while ((rwqe = pmv_roce_rq_peek(&qp->rq)) != NULL) {
+		struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
+
+		if (wc != NULL)
+			*wc = (struct pmv_wc){ .wr_id = rwqe->wr_id,
+				.status = PMV_WC_WR_FLUSH_ERR,
+				.opcode = PMV_WC_RECV,
+				.qp_num = qp->base.qpn,
+				.qp_context = qp->base.context };
+		pmv_roce_rq_pop(&qp->rq);
+	}
+}
+
+void
+pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+
+	if (qp->base.state == PMV_QPS_ERR)
+		return;
+	__atomic_store_n(&qp->base.state, (uint8_t)PMV_QPS_ERR, __ATOMIC_RELEASE);
+	pmv_roce_retry_stop(w, qp);
+	qp->sq_draining = false;
+	qp->rd_out = 0;
+	for (uint32_t i = sq->ack; i != sq->head; i++) {
+		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, i);
+
+		if (i != sq->ack ||
+			wqe->status == PMV_WC_SUCCESS) /* only the oldest has a cause of its own */
+			wqe->status = PMV_WC_WR_FLUSH_ERR;
+	}
+	sq->ack = sq->head;
+	sq->snd = sq->head;
+	pmv_roce_completer_run(qp);
+	pmv_roce_qp_flush_rq(qp);
+	/* a NAK that is owed still leaves, behind the READ responses of requests before it */
+	if (!qp->ack.owed || qp->ack.syndrome == PMV_SYNDROME_ACK_NO_CREDIT) {
+		pmv_roce_rdatomic_cancel(&qp->resp.rd);
+		pmv_roce_ack_drop(w, qp);
+		unschedule(w, qp);
+	}
+}
+
+void
+pmv_roce_qp_destroy_commit(struct pmv_qp *base)
+{
+	struct pmv_roce_qp *qp = pmv_roce_qp(base);
+	struct pmv_roce_worker *w = pmv_roce_qp_worker(qp);
+
+	pmv_idmap_publish(&w->qps, base->qpn, NULL);
+	pmv_roce_retry_stop(w, qp);
+	pmv_roce_ack_drop(w, qp);
+	unschedule(w, qp);
+	pmv_roce_attach_forget(w, qp);
+	if (qp->on_all)
+		TAILQ_REMOVE(&w->all, qp, all_link);
+	qp->on_all = false;
+	if (base->event.pending != 0)
+		TAILQ_REMOVE(&w->base.events, &base->event, link);
+	base->event.pending = 0;
+}
+
+void
+pmv_roce_qp_free(struct pmv_qp *base)
+{
+	struct pmv_roce_qp *qp = pmv_roce_qp(base);
+
+	pmv_idmap_free(&pmv_roce_qp_worker(qp)->qps, base->qpn);
+	pmv_roce_rq_fini(&qp->rq);
+	pmv_roce_sq_fini(&qp->sq);
+	rte_free(qp);
+}
+
+void
+pmv_roce_qp_query(const struct pmv_qp *base, struct pmv_qp_attr *attr)
+{
+	const struct pmv_roce_qp *qp = (const struct pmv_roce_qp *)base;
+
+	attr->rq_psn = qp->resp.epsn.v;
+	attr->sq_psn = qp->base.type == PMV_QPT_UD ? (qp->ud_psn & PMV_PSN_MASK) : qp->win.nxt.v;
+	attr->sq_draining = qp->sq_draining;
+}
+
+void
+pmv_roce_qp_neigh_commit(struct pmv_worker *base_w, const union pmv_gid *gid,
+	const struct rte_ether_addr *old_mac, const struct rte_ether_addr *new_mac)
+{
+	struct pmv_roce_worker *w = pmv_roce_worker(base_w);
+	struct pmv_roce_qp *qp;
+
+	TAILQ_FOREACH(qp, &w->all, all_link)
+	{
+		/* the template begins with the destination MAC; it is not under the ICRC */
+		if (qp->hdr.tmpl.hdr_len != 0 &&
+			memcmp(qp->hdr.bytes, old_mac, sizeof(*old_mac)) == 0)
+			memcpy(qp->hdr.bytes, new_mac, sizeof(*new_mac));
+	}
+}
+
+void
+pmv_roce_qp_stats(const struct pmv_qp *base, struct pmv_qp_stats *stats)
+{
+	*stats = ((const struct pmv_roce_qp *)base)->stats;
+}

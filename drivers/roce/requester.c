@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/requester.h"
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_memcpy.h>
+
+#include "drivers/roce/completer.h"
+#include "drivers/roce/retry.h"
+#include "drivers/roce/sgl.h"
+#include "lib/wire/ext_hdr.h"
+
+#define TURN_PKTS_MAX                                                                              \
+	64u /* packets a QP may send in one go: other QPs and the receive side get their turn */
+#define ACKREQ_PKTS 32u /* ask at least so often; Linux rxe answers nothing else */
+
+/* What a request looks like on the wire. Opcode of packet (first, last): base[first + 2 * last]. */
+struct op_shape {
+	uint8_t base[4]; /* MIDDLE, FIRST, LAST, ONLY */
+	bool has_reth;   /* on the packet that begins the message */
+	bool has_imm;    /* on the packet that ends it */
+};
+
+static const struct op_shape op_shapes[] = {
+	[PMV_WR_RDMA_WRITE] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
+					PMV_OPCODE_RC_WRITE_LAST, PMV_OPCODE_RC_WRITE_ONLY },
+		true, false },
+	[PMV_WR_RDMA_WRITE_WITH_IMM] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
+						 PMV_OPCODE_RC_WRITE_LAST_IMM,
+						 PMV_OPCODE_RC_WRITE_ONLY_IMM },
+		true, true },
+	[PMV_WR_SEND] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
+				  PMV_OPCODE_RC_SEND_LAST, PMV_OPCODE_RC_SEND_ONLY },
+		false, false },
+	[PMV_WR_SEND_WITH_IMM] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
+					   PMV_OPCODE_RC_SEND_LAST_IMM,
+					   PMV_OPCODE_RC_SEND_ONLY_IMM },
+		false, true },
+	[PMV_WR_RDMA_READ] = { { PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST,
+				       PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST },
+		true, false },
+};
+
+static inline bool
+is_read(const struct pmv_roce_wqe *wqe)
+{
+	return wqe->opcode == PMV_WR_RDMA_READ;
+}
+
+/* The part of a request that goes out under one PSN. */
+struct piece {
+	uint32_t off;
+	uint32_t len; /* payload of the packet; 0 for a READ */
+	bool first;
+	bool last;
+};
+
+static inline struct piece
+piece_of(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, struct pmv_psn psn)
+{
+	uint32_t index = (psn.v - wqe->first.v) & PMV_PSN_MASK;
+	struct piece p = { .off = index << qp->mtu_shift };
+
+	if (is_read(wqe)) { /* one request asks for all that is missing */
+		p.first = true;
+		p.last = true;
+		return p;
+	}
+	p.first = index == 0;
+	p.last = index + 1 == wqe->nb_psn;
+	p.len = p.last ? wqe->length - p.off : qp->mtu_bytes;
+	return p;
+}
+
+/* Payload into the frame: inline bytes, attached user memory, or a copy. 0, -ENOBUFS, or -EACCES (a
+ * key is bad). */
+static int
+add_payload(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
+	const struct piece *pc, struct rte_mbuf *m)
+{
+	const struct pmv_roce_sgl sgl = { (const struct pmv_sge *)(const void *)wqe->data,
+		wqe->num_sge, wqe->length };
+	struct pmv_roce_mr *mr;
+	uint8_t *dst;
+
+	if (w->attach.allowed && pc->len >= PMV_ROCE_ATTACH_BYTES_MIN &&
+		!(wqe->flags & PMV_SEND_INLINE)) {
+		uint8_t *src = pmv_roce_sgl_piece(w, qp->base.pd, &sgl, pc->off, pc->len, &mr);
+
+		if (src != NULL &&
+			pmv_roce_attach_payload(w, m, src, pc->len, mr, &wqe->frames_out, qp) == 0)
+			return 0;
+	}
+	dst = pmv_roce_packet_payload(m, pc->len);
+	if (unlikely(dst == NULL))
+		return -EACCES;
+	if (wqe->flags & PMV_SEND_INLINE) {
+		rte_memcpy(dst, wqe->data + pc->off, pc->len);
+		return 0;
+	}
+	w->stats.copied_bytes += pc->len;
+	return pmv_roce_sgl_gather(w, qp->base.pd, &sgl, pc->off, dst, pc->len) ==
+			       PMV_ROCE_REGION_OK
+		       ? 0
+		       : -EACCES;
+}
+
+/* Builds the packet of `psn`, unsent. 0, -ENOBUFS, or -EACCES. */
+static int
+build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
+	struct pmv_psn psn, bool ackreq, struct rte_mbuf **ret_m)
+{
+	const struct op_shape *shape = &op_shapes[wqe->opcode];
+	const struct piece pc = piece_of(qp, wqe, psn);
+	bool reth = shape->has_reth && pc.first;
+	bool imm = shape->has_imm && pc.last;
+	struct pmv_bth bth = { .opcode = shape->base[pc.first + 2 * pc.last],
+		.migreq = true,
+		.padcnt = pmv_bth_pad(pc.len),
+		.pkey = PMV_PKEY_DEFAULT,
+		.dqpn = qp->dest_qpn,
+		.psn = psn,
+		.ackreq = ackreq,
+		.se = pc.last && !is_read(wqe) && (wqe->flags & PMV_SEND_SOLICITED) &&
+		      wqe->opcode != PMV_WR_RDMA_WRITE };
+	struct rte_mbuf *m;
+	uint8_t *p;
+	int err = 0;
+
+	m = pmv_roce_packet_begin(w, w->base.pool, &qp->hdr,
+		PMV_BTH_LEN + (reth ? PMV_RETH_LEN : 0) + (imm ? PMV_IMMDT_LEN : 0), &p);
+	if (unlikely(m == NULL))
+		return -ENOBUFS;
+	pmv_bth_build(p, &bth);
+	p += PMV_BTH_LEN;
+	if (reth) {
+		const struct pmv_reth h = { wqe->remote_addr + pc.off, wqe->rkey,
+			wqe->length - pc.off };
+
+		pmv_reth_build(p, &h);
+		p += PMV_RETH_LEN;
+	}
+	if (imm)
+		pmv_immdt_build(p, wqe->imm);
+	if (pc.len != 0)
+		err = add_payload(w, qp, wqe, &pc, m);
+	if (err == 0)
+		err = pmv_roce_packet_finish(w, &qp->hdr, m) == 0 ? 0 : -ENOBUFS;
+	if (unlikely(err != 0)) {
+		rte_pktmbuf_free(m);
+		return err;
+	}
+	*ret_m = m;
+	return 0;
+}
+
+/* Asks for an acknowledgement when something waits for it: a completion, the window, or the end of
+ * what there is to send. */
+static inline bool
+wants_ack(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, uint32_t nb_psn)
+{
+	struct pmv_psn after = pmv_psn_add(qp->win.nxt, nb_psn);
+	bool last = pmv_psn_eq(after, pmv_psn_add(wqe->first, wqe->nb_psn));
+
+	if (unlikely(pmv_psn_before(qp->win.nxt, qp->win.end)) &&
+		!pmv_psn_before(after, qp->win.end))
+		return true; /* the last of what was lost */
+	return (last && (wqe->signaled || qp->sq.snd + 1 == qp->sq.head)) ||
+	       qp->since_ackreq + 1 >= ACKREQ_PKTS || pmv_roce_window_room(&qp->win) <= nb_psn ||
+	       is_read(wqe);
+}
+
+/* Sends the packet at nxt. 0, -ENOBUFS or -EACCES; on failure nothing has changed. */
+static int
+send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe)
+{
+	struct pmv_psn psn = qp->win.nxt;
+	uint32_t index = (psn.v - wqe->first.v) & PMV_PSN_MASK;
+	uint32_t nb_psn = is_read(wqe) ? wqe->nb_psn - index : 1;
+	bool ackreq = wants_ack(qp, wqe, nb_psn);
+	struct rte_mbuf *m;
+	bool again;
+	int err;
+
+	err = build(w, qp, wqe, psn, ackreq, &m);
+	if (unlikely(err != 0))
+		return err;
+	again = pmv_roce_window_sent(&qp->win, nb_psn);
+	qp->since_ackreq = ackreq ? 0 : qp->since_ackreq + 1;
+	if (is_read(wqe))
+		qp->rd_out++;
+	if (index + nb_psn == wqe->nb_psn)
+		qp->sq.snd++;
+	qp->stats.tx_pkts++;
+	if (unlikely(again)) {
+		qp->stats.retx_pkts++;
+		w->stats.retx_pkts++;
+	}
+	pmv_roce_tx_stage(w, m);
+	pmv_roce_retry_sent(w, qp, psn, again);
+	return 0;
+}
+
+/* A request whose first packet is next: may it begin? */
+static bool
+may_begin(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
+{
+	if ((wqe->flags & PMV_SEND_FENCE) && qp->rd_out != 0)
+		return false;
+	if (is_read(wqe) && qp->rd_out >= qp->base.attr.max_rd_atomic)
+		return false;
+	/* SQD: requests already begun go on, new ones wait (IBTA vol. 1, 10.3.1.5) */
+	return qp->base.state != PMV_QPS_SQD || pmv_psn_before(qp->win.nxt, qp->win.end);
+}
+
+/* A request cannot be sent for a local reason. What was sent before it is still good: it fails when
+ * its turn has come. */
+static __rte_noinline void
+local_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe)
+{
+	wqe->status = PMV_WC_LOC_PROT_ERR;
+	if (pmv_psn_eq(qp->win.una, qp->win.nxt))
+		pmv_roce_requester_fail(w, qp, PMV_WC_LOC_PROT_ERR);
+}
+
+void
+pmv_roce_requester_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+
+	if (qp->base.state != PMV_QPS_RTS && qp->base.state != PMV_QPS_SQD)
+		return;
+	if (pmv_roce_retry_waits(qp))
+		return;
+	for (uint32_t budget = TURN_PKTS_MAX; sq->snd != sq->head; budget--) {
+		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->snd);
+		int err;
+
+		if (pmv_roce_window_room(&qp->win) == 0 || wqe->status != PMV_WC_SUCCESS)
+			return;
+		if (pmv_psn_eq(qp->win.nxt, wqe->first) && !may_begin(qp, wqe))
+			return;
+		if (budget == 0 || pmv_roce_tx_room(&w->tx) == 0) {
+			pmv_roce_qp_schedule(w, qp);
+			return;
+		}
+		err = send_next(w, qp, wqe);
+		if (unlikely(err == -ENOBUFS)) {
+			pmv_roce_qp_schedule(w, qp);
+			return;
+		}
+		if (unlikely(err != 0)) {
+			local_error(w, qp, wqe);
+			return;
+		}
+	}
+}
+
+/* Checks what only RC knows, fills the WQE at head and gives it its PSNs. */
+static inline int
+post_one(struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+	struct pmv_roce_wqe *wqe;
+	int err;
+
+	if ((uint32_t)wr->opcode > PMV_WR_RDMA_READ)
+		return -EINVAL;
+	if (wr->opcode == PMV_WR_RDMA_READ &&
+		(qp->base.attr.max_rd_atomic == 0 || (wr->send_flags & PMV_SEND_INLINE)))
+		return -EINVAL;
+	err = pmv_roce_sq_fill(sq, wr, PMV_MSG_BYTES_MAX, qp->base.sq_sig_all);
+	if (unlikely(err != 0))
+		return err;
+	wqe = pmv_roce_sq_wqe(sq, sq->head);
+	wqe->remote_addr = wr->wr.rdma.remote_addr;
+	wqe->rkey = wr->wr.rdma.rkey;
+	wqe->nb_psn =
+		wqe->length == 0
+			? 1
+			: (uint32_t)(((uint64_t)wqe->length + qp->mtu_bytes - 1) >> qp->mtu_shift);
+	wqe->first = sq->next_psn;
+	sq->next_psn = pmv_psn_add(sq->next_psn, wqe->nb_psn);
+	sq->head++;
+	return 0;
+}
+
+/* Requests posted in ERR complete with WR_FLUSH_ERR (IBTA vol. 1, 10.3.1.7). */
+static __rte_noinline void
+post_flush(struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+
+	for (uint32_t i = sq->ack; i != sq->head; i++)
+		pmv_roce_sq_wqe(sq, i)->status = PMV_WC_WR_FLUSH_ERR;
+	sq->ack = sq->head;
+	sq->snd = sq->head;
+	pmv_roce_completer_run(qp);
+}
+
+int
+pmv_roce_requester_post(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t nb)
+{
+	struct pmv_roce_qp *qp = pmv_roce_qp(base);
+	struct pmv_roce_worker *w = pmv_roce_qp_worker(qp);
+	uint32_t flags = 0;
+	uint32_t i;
+	int err = 0;
+
+	if (unlikely(base->state < PMV_QPS_RTS))
+		return nb == 0 ? 0 : -ENOTCONN;
+	for (i = 0; i < nb; i++) {
+		err = post_one(qp, &wr[i]);
+		if (unlikely(err != 0))
+			break;
+		flags |= wr[i].send_flags;
+	}
+	if (unlikely(base->state == PMV_QPS_ERR))
+		post_flush(qp);
+	else if (!qp->on_run)
+		pmv_roce_requester_run(w, qp);
+	if (flags & PMV_SEND_FLUSH)
+		pmv_roce_tx_flush(w);
+	return i > 0 ? (int)i : err;
+}
+
+void
+pmv_roce_requester_go_back(struct pmv_roce_qp *qp, struct pmv_psn psn)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+	uint32_t i = sq->ack;
+	uint32_t reads = 0;
+
+	if (!pmv_roce_window_go_back(&qp->win, psn))
+		return;
+	for (; i != sq->head; i++) {
+		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, i);
+
+		if (pmv_psn_within(psn, wqe->first, wqe->nb_psn))
+			break;
+		reads += is_read(wqe);
+	}
+	sq->snd = i;
+	qp->rd_out = reads;
+	qp->since_ackreq = 0;
+	qp->retry.sample_sent = 0; /* an answer could belong to either copy (Karn) */
+}
+
+bool
+pmv_roce_requester_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
+	struct rte_mbuf *m;
+
+	if (qp->sq.ack == qp->sq.head || pmv_roce_tx_room(&w->tx) == 0)
+		return false;
+	if (build(w, qp, wqe, qp->win.una, true, &m) != 0)
+		return false;
+	qp->stats.tx_pkts++;
+	qp->stats.retx_pkts++;
+	w->stats.retx_pkts++;
+	qp->retry.sample_sent = 0;
+	pmv_roce_tx_stage(w, m);
+	return true;
+}
+
+void
+pmv_roce_requester_fail(
+	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, enum pmv_wc_status status)
+{
+	if (qp->sq.ack != qp->sq.head)
+		pmv_roce_sq_wqe(&qp->sq, qp->sq.ack)->status = (uint8_t)status;
+	pmv_roce_qp_error(w, qp);
+}

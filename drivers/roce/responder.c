@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/responder.h"
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_memcpy.h>
+
+#include "drivers/roce/ack.h"
+#include "drivers/roce/cq.h"
+#include "drivers/roce/sgl.h"
+#include "lib/wire/ext_hdr.h"
+
+#define TURN_RESPONSES_MAX 32u /* READ responses a QP may send in one turn */
+
+/* The request cannot be served: one NAK, then the QP is in ERR and silent (IBTA vol. 1, 9.9.3). */
+static __rte_noinline void
+refuse(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t syndrome)
+{
+	if (syndrome == PMV_SYNDROME_NAK_INV_REQ)
+		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_QP_REQ_ERR);
+	else if (syndrome == PMV_SYNDROME_NAK_REM_ACC)
+		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_QP_ACCESS_ERR);
+	pmv_roce_ack_owe_nak(w, qp, syndrome, qp->resp.epsn);
+	pmv_roce_qp_error(w, qp);
+}
+
+/* The same, when a receive request was in use: it completes with the cause. */
+static __rte_noinline void
+refuse_recv(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, enum pmv_wc_status status,
+	uint8_t syndrome)
+{
+	const struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
+	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
+
+	if (wc != NULL)
+		*wc = (struct pmv_wc){ .wr_id = rwqe->wr_id,
+			.status = status,
+			.opcode = PMV_WC_RECV,
+			.qp_num = qp->base.qpn,
+			.qp_context = qp->base.context };
+	pmv_roce_rq_pop(&qp->rq);
+	pmv_roce_ack_owe_nak(w, qp, syndrome, qp->resp.epsn);
+	pmv_roce_qp_error(w, qp);
+}
+
+static void
+not_ready(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	/* what was pipelined behind it is ahead of a gap now: no NAK for that (Intel's hfi1 does
+	 * the same) */
+	qp->resp.nak_sent = true;
+	pmv_roce_ack_owe_nak(w, qp, PMV_SYNDROME_RNR | qp->base.attr.min_rnr_timer, qp->resp.epsn);
+}
+
+static inline void
+executed(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	bool last = (p->roce.op->pos & PMV_OPPOS_LAST) != 0;
+
+	qp->resp.epsn = pmv_psn_add(qp->resp.epsn, 1);
+	qp->resp.running = last ? PMV_OPKIND_NONE : p->roce.op->kind;
+	qp->resp.msn = (qp->resp.msn + last) & PMV_PSN_MASK;
+	if (p->roce.bth.ackreq)
+		pmv_roce_ack_owe(w, qp);
+}
+
+/* Completes the receive request at the tail. False: the CQ overran, the QP has failed. */
+static bool
+complete_recv(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	uint32_t byte_len)
+{
+	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
+	bool imm = pmv_opcode_has(p->roce.op, PMV_EXT_IMMDT);
+
+	if (unlikely(wc == NULL)) {
+		refuse(w, qp, PMV_SYNDROME_NAK_REM_OP);
+		return false;
+	}
+	*wc = (struct pmv_wc){ .wr_id = pmv_roce_rq_peek(&qp->rq)->wr_id,
+		.status = PMV_WC_SUCCESS,
+		.opcode = p->roce.op->kind == PMV_OPKIND_SEND ? PMV_WC_RECV
+							      : PMV_WC_RECV_RDMA_WITH_IMM,
+		.byte_len = byte_len,
+		.imm_data = imm ? pmv_immdt_parse(p->bth + PMV_OFF_IMMDT(p->roce.op)) : 0,
+		.wc_flags = imm ? PMV_WC_WITH_IMM : 0,
+		.qp_num = qp->base.qpn,
+		.src_qp = qp->dest_qpn,
+		.qp_context = qp->base.context };
+	pmv_roce_rq_pop(&qp->rq);
+	return true;
+}
+
+static void
+rx_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	const struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
+	uint32_t off = p->roce.op->pos & PMV_OPPOS_FIRST ? 0 : qp->resp.msg_off;
+
+	if (unlikely(rwqe == NULL)) {
+		not_ready(w, qp);
+		return;
+	}
+	if (unlikely((uint64_t)off + p->payload_len > rwqe->length)) {
+		refuse_recv(w, qp, PMV_WC_LOC_LEN_ERR, PMV_SYNDROME_NAK_INV_REQ);
+		return;
+	}
+	if (p->payload_len != 0) {
+		const struct pmv_roce_sgl sgl = { rwqe->sge, rwqe->num_sge, rwqe->length };
+
+		if (pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off, p->m, p->payload_off,
+			    p->payload_len) != PMV_ROCE_REGION_OK) {
+			refuse_recv(w, qp, PMV_WC_LOC_PROT_ERR, PMV_SYNDROME_NAK_REM_OP);
+			return;
+		}
+	}
+	qp->resp.msg_off = off + p->payload_len;
+	if ((p->roce.op->pos & PMV_OPPOS_LAST) && !complete_recv(w, qp, p, qp->resp.msg_off))
+		return;
+	executed(w, qp, p);
+}
+
+/* Takes over the RETH of a WRITE that begins. 0 or the syndrome to refuse it with. */
+static uint8_t
+begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_reth reth;
+	uint8_t *ptr;
+
+	pmv_reth_parse(p->bth + PMV_OFF_RETH, &reth);
+	if (!(qp->base.attr.qp_access_flags & PMV_ACCESS_REMOTE_WRITE) ||
+		reth.dma_len > PMV_RETH_LEN_MAX)
+		return PMV_SYNDROME_NAK_INV_REQ;
+	if (pmv_roce_region_check(w->dev, qp->base.pd, reth.rkey, reth.va, reth.dma_len,
+		    PMV_ACCESS_REMOTE_WRITE, &ptr, NULL) != PMV_ROCE_REGION_OK)
+		return PMV_SYNDROME_NAK_REM_ACC;
+	qp->resp.write_va = reth.va;
+	qp->resp.write_rkey = reth.rkey;
+	qp->resp.write_len = reth.dma_len;
+	qp->resp.msg_off = 0;
+	return 0;
+}
+
+static void
+rx_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_roce_resp *r = &qp->resp;
+	bool last = (p->roce.op->pos & PMV_OPPOS_LAST) != 0;
+	bool imm = (p->roce.op->flags & PMV_OPF_RECV_WQE) != 0;
+	uint32_t left;
+	uint8_t *dst;
+
+	/* a missing receive is found before lengths and keys are looked at */
+	if (unlikely(imm && pmv_roce_rq_peek(&qp->rq) == NULL)) {
+		not_ready(w, qp);
+		return;
+	}
+	if (p->roce.op->pos & PMV_OPPOS_FIRST) {
+		uint8_t syndrome = begin_write(w, qp, p);
+
+		if (unlikely(syndrome != 0)) {
+			if (imm && syndrome == PMV_SYNDROME_NAK_REM_ACC)
+				refuse_recv(w, qp, PMV_WC_REM_ACCESS_ERR, syndrome);
+			else
+				refuse(w, qp, syndrome);
+			return;
+		}
+	}
+	left = r->write_len - r->msg_off;
+	if (unlikely(last ? p->payload_len != left : p->payload_len >= left)) {
+		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
+		return;
+	}
+	if (p->payload_len != 0) {
+		/* looked up for every packet: the key may die in the middle of a message */
+		if (pmv_roce_region_check(w->dev, qp->base.pd, r->write_rkey,
+			    r->write_va + r->msg_off, p->payload_len, PMV_ACCESS_REMOTE_WRITE, &dst,
+			    NULL) != PMV_ROCE_REGION_OK) {
+			refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
+			return;
+		}
+		pmv_roce_place(dst, p->m, p->payload_off, p->payload_len);
+	}
+	r->msg_off += p->payload_len;
+	if (imm && !complete_recv(w, qp, p, r->write_len))
+		return;
+	executed(w, qp, p);
+}
+
+static void
+parse_read(const struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p, struct pmv_roce_rd *rd)
+{
+	struct pmv_reth reth;
+
+	pmv_reth_parse(p->bth + PMV_OFF_RETH, &reth);
+	*rd = (struct pmv_roce_rd){ .va = reth.va,
+		.rkey = reth.rkey,
+		.len = reth.dma_len,
+		.first = p->roce.bth.psn,
+		.nb_psn = reth.dma_len == 0
+				  ? 1
+				  : (uint32_t)(((uint64_t)reth.dma_len + qp->mtu_bytes - 1) >>
+					       qp->mtu_shift) };
+}
+
+static void
+rx_read(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_roce_rd rd;
+	uint8_t *ptr;
+
+	parse_read(qp, p, &rd);
+	if (!(qp->base.attr.qp_access_flags & PMV_ACCESS_REMOTE_READ) ||
+		rd.len > PMV_RETH_LEN_MAX) {
+		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
+		return;
+	}
+	if (pmv_roce_region_check(w->dev, qp->base.pd, rd.rkey, rd.va, rd.len,
+		    PMV_ACCESS_REMOTE_READ, &ptr, NULL) != PMV_ROCE_REGION_OK) {
+		refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
+		return;
+	}
+	if (!pmv_roce_rdatomic_add(
+		    &qp->resp.rd, &rd)) { /* more than max_dest_rd_atomic at a time */
+		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
+		return;
+	}
+	qp->resp.epsn = pmv_psn_add(qp->resp.epsn, rd.nb_psn);
+	qp->resp.msn = (qp->resp.msn + 1) & PMV_PSN_MASK;
+	pmv_roce_ack_forgive(qp); /* its responses acknowledge all before it */
+	pmv_roce_qp_schedule(w, qp);
+}
+
+/* A request seen before is never executed again; what it needs is its answer (IBTA vol.
+ * 1, 9.7.5.1.4). */
+static __rte_noinline void
+duplicate(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_roce_rd again;
+
+	qp->stats.duplicates++;
+	switch (p->roce.op->kind) {
+	case PMV_OPKIND_SEND:
+	case PMV_OPKIND_WRITE:
+		if (pmv_roce_rdatomic_pending(&qp->resp.rd) == NULL)
+			pmv_roce_ack_owe(w, qp);
+		else
+			w->stats.drop[PMV_ROCE_DROP_DUP]++; /* a READ's answer that is on its way
+							       says it */
+		return;
+	case PMV_OPKIND_READ_REQ:
+		parse_read(qp, p, &again);
+		if (pmv_roce_rdatomic_replay(
+			    &qp->resp.rd, p->roce.bth.psn, &again, qp->mtu_bytes)) {
+			pmv_roce_qp_schedule(w, qp);
+			return;
+		}
+		w->stats.drop[PMV_ROCE_DROP_DUP_READ]++;
+		return;
+	default:
+		w->stats.drop[PMV_ROCE_DROP_DUP]++;
+	}
+}
+
+static __rte_noinline void
+gap(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	if (qp->resp.nak_sent) {
+		w->stats.drop[PMV_ROCE_DROP_SEQ_SILENT]++;
+		return;
+	}
+	qp->resp.nak_sent = true;
+	pmv_roce_ack_owe_nak(w, qp, PMV_SYNDROME_NAK_PSN_SEQ, qp->resp.epsn);
+}
+
+/* FIRST and ONLY begin a message, MIDDLE and LAST go on with one of their own kind. */
+static inline bool
+fits_sequence(const struct pmv_roce_resp *r, const struct pmv_opcode_info *op)
+{
+	if (op->pos & PMV_OPPOS_FIRST)
+		return r->running == PMV_OPKIND_NONE;
+	return r->running == op->kind;
+}
+
+void
+pmv_roce_responder_rx(
+	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	const struct pmv_opcode_info *op = p->roce.op;
+	int32_t ahead = pmv_psn_diff(p->roce.bth.psn, qp->resp.epsn);
+
+	qp->stats.rx_pkts++;
+	if (unlikely(ahead != 0)) {
+		if (ahead > 0)
+			gap(w, qp);
+		else
+			duplicate(w, qp, p);
+		return;
+	}
+	qp->resp.nak_sent = false;
+	if (unlikely(!qp->base.comm_est)) {
+		__atomic_store_n(&qp->base.comm_est, 1,
+			__ATOMIC_RELEASE); /* the CM looks at it: an RTU may be lost */
+		if (qp->base.state == PMV_QPS_RTR)
+			pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_COMM_EST);
+	}
+	if (unlikely(!fits_sequence(&qp->resp, op) ||
+		     !pmv_opcode_payload_is_ok(&p->roce, qp->mtu_bytes))) {
+		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
+		return;
+	}
+	if (op->kind == PMV_OPKIND_SEND && !pmv_opcode_has(op, PMV_EXT_IETH))
+		rx_send(w, qp, p);
+	else if (op->kind == PMV_OPKIND_WRITE)
+		rx_write(w, qp, p);
+	else if (op->kind == PMV_OPKIND_READ_REQ)
+		rx_read(w, qp, p);
+	else
+		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ); /* operation not supported */
+}
+
+/* Builds the next response of a READ. 0, -ENOBUFS, or -EACCES (the key has died since). */
+static int
+build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_rd *rd,
+	struct rte_mbuf **ret_m)
+{
+	/* by (first of this answer, last): MIDDLE, FIRST, LAST, ONLY */
+	static const uint8_t opcode[4] = { PMV_OPCODE_RC_READ_RESP_MIDDLE,
+		PMV_OPCODE_RC_READ_RESP_FIRST, PMV_OPCODE_RC_READ_RESP_LAST,
+		PMV_OPCODE_RC_READ_RESP_ONLY };
+	bool first = rd->next == rd->start;
+	bool last = rd->next + 1 == rd->nb_psn;
+	uint32_t off = rd->next << qp->mtu_shift;
+	uint32_t len = last ? rd->len - off : qp->mtu_bytes;
+	const struct pmv_bth bth = { .opcode = opcode[first + 2 * last],
+		.migreq = true,
+		.padcnt = pmv_bth_pad(len),
+		.pkey = PMV_PKEY_DEFAULT,
+		.dqpn = qp->dest_qpn,
+		.psn = pmv_psn_add(rd->first, rd->next) };
+	const struct pmv_aeth aeth = { PMV_SYNDROME_ACK_NO_CREDIT, qp->resp.msn };
+	struct rte_mbuf *m;
+	uint8_t *p, *src, *dst;
+
+	if (pmv_roce_region_check(w->dev, qp->base.pd, rd->rkey, rd->va + off, len,
+		    PMV_ACCESS_REMOTE_READ, &src, NULL) != PMV_ROCE_REGION_OK)
+		return -EACCES;
+	m = pmv_roce_packet_begin(
+		w, w->base.pool, &qp->hdr, PMV_BTH_LEN + (first || last ? PMV_AETH_LEN : 0), &p);
+	if (unlikely(m == NULL))
+		return -ENOBUFS;
+	pmv_bth_build(p, &bth);
+	if (first || last)
+		pmv_aeth_build(p + PMV_BTH_LEN, &aeth);
+	if (len != 0) {
+		/* copied, never attached: the peer may write this memory while the frame waits, and
+		 * the ICRC would break */
+		dst = pmv_roce_packet_payload(m, len);
+		if (unlikely(dst == NULL)) {
+			rte_pktmbuf_free(m);
+			return -EACCES;
+		}
+		rte_memcpy(dst, src, len);
+		w->stats.copied_bytes += len;
+	}
+	if (unlikely(pmv_roce_packet_finish(w, &qp->hdr, m) != 0)) {
+		rte_pktmbuf_free(m);
+		return -ENOBUFS;
+	}
+	*ret_m = m;
+	return 0;
+}
+
+/* The memory of an accepted READ is gone. A first answer ends with a NAK at the response that
+ * cannot be read; a replay just ends: a duplicate is never refused. */
+static __rte_noinline void
+read_lost(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_rd *rd)
+{
+	struct pmv_psn psn = pmv_psn_add(rd->first, rd->next);
+	bool again = rd->again;
+
+	if (again) {
+		rd->next = rd->nb_psn;
+		w->stats.drop[PMV_ROCE_DROP_DUP_READ]++;
+		return;
+	}
+	pmv_roce_rdatomic_cancel(&qp->resp.rd);
+	pmv_roce_ack_owe_nak(w, qp, PMV_SYNDROME_NAK_REM_ACC, psn);
+	pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_QP_ACCESS_ERR);
+	pmv_roce_qp_error(w, qp);
+}
+
+void
+pmv_roce_responder_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_rd *rd;
+
+	for (uint32_t budget = TURN_RESPONSES_MAX;
+		(rd = pmv_roce_rdatomic_pending(&qp->resp.rd)) != NULL; budget--) {
+		struct rte_mbuf *m;
+		int err;
+
+		if (budget == 0 || pmv_roce_tx_room(&w->tx) == 0) {
+			pmv_roce_qp_schedule(w, qp);
+			return;
+		}
+		err = build_response(w, qp, rd, &m);
+		if (unlikely(err == -ENOBUFS)) {
+			pmv_roce_qp_schedule(w, qp);
+			return;
+		}
+		if (unlikely(err != 0)) {
+			read_lost(w, qp, rd);
+			continue;
+		}
+		rd->next++;
+		qp->stats.tx_pkts++;
+		pmv_roce_tx_stage(w, m);
+	}
+	if (qp->ack.owed && !pmv_roce_ack_send(w, qp))
+		pmv_roce_qp_schedule(w, qp);
+}

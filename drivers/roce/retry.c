@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/retry.h"
+
+#include <rte_branch_prediction.h>
+#include <rte_common.h>
+
+#include "drivers/roce/requester.h"
+#include "lib/wire/aeth.h"
+
+#define EXPIRED_MAX     64u /* timers served in a turn */
+#define PROBE_SHIFT_MAX 10u
+#define RNR_MARGIN_US   5u /* `now` is the start of the turn, not the arrival: never be early */
+
+/* Arms the wheel for the earliest deadline. A node that fires too early costs one look; moving it
+ * on every packet would cost more, so later deadlines are left to the expiry. */
+static void
+update(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	const struct pmv_roce_retry *r = &qp->retry;
+	uint64_t next = UINT64_MAX;
+
+	if (r->rnr_until != 0)
+		next = r->rnr_until;
+	if (r->ack_deadline != 0)
+		next = RTE_MIN(next, r->ack_deadline);
+	if (r->probe_deadline != 0)
+		next = RTE_MIN(next, r->probe_deadline);
+	if (next == UINT64_MAX)
+		return;
+	if (!pmv_timer_is_armed(&r->timer) || next < r->timer.deadline)
+		pmv_wheel_arm(&w->wheel, &qp->retry.timer, next);
+}
+
+static uint64_t
+probe_after(const struct pmv_roce_worker *w, const struct pmv_roce_retry *r)
+{
+	uint64_t rto = RTE_MAX(2 * r->srtt_ticks, r->srtt_ticks + 4 * r->rttvar_ticks);
+
+	return RTE_MAX(rto, PMV_ROCE_PROBE_FLOOR_US * w->ticks_per_us) << r->probe_shift;
+}
+
+static void
+start(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+	uint64_t now = w->base.now;
+
+	r->ack_deadline = r->ack_ticks != 0 ? now + r->ack_ticks : 0;
+	/* without a measured round trip any guess could fire before a normal answer */
+	r->probe_deadline = r->srtt_ticks != 0 ? now + probe_after(w, r) : 0;
+	update(w, qp);
+}
+
+static void
+refill(struct pmv_roce_qp *qp)
+{
+	qp->retry.retry_left = qp->base.attr.retry_cnt;
+	qp->retry.rnr_left = qp->base.attr.rnr_retry;
+}
+
+void
+pmv_roce_retry_set(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	uint8_t code = qp->base.attr.timeout;
+
+	/* 4.096 us * 2^n (IBTA vol. 1, 9.7.6.1.3) */
+	qp->retry.ack_ticks =
+		code == 0 ? 0
+			  : (uint64_t)(((unsigned __int128)4096 << code) * w->ticks_per_us / 1000);
+	refill(qp);
+}
+
+void
+pmv_roce_retry_sent(
+	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	if (r->sample_sent == 0 && !again) {
+		r->sample_psn = psn;
+		r->sample_sent = w->base.now | 1;
+	}
+	if (r->ack_deadline == 0 && r->probe_deadline == 0)
+		start(w, qp);
+}
+
+/* RFC 6298's smoothing: gains 1/8 and 1/4. */
+static void
+measure(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+	uint64_t rtt = w->base.now > r->sample_sent ? w->base.now - r->sample_sent : 1;
+
+	r->sample_sent = 0;
+	if (r->srtt_ticks == 0) {
+		r->srtt_ticks = rtt;
+		r->rttvar_ticks = rtt / 2;
+	} else {
+		uint64_t err = rtt > r->srtt_ticks ? rtt - r->srtt_ticks : r->srtt_ticks - rtt;
+
+		r->rttvar_ticks += err / 4 - r->rttvar_ticks / 4;
+		r->srtt_ticks = RTE_MAX(r->srtt_ticks + rtt / 8 - r->srtt_ticks / 8, (uint64_t)1);
+	}
+	qp->stats.srtt_ns =
+		(uint32_t)RTE_MIN(r->srtt_ticks * 1000 / w->ticks_per_us, (uint64_t)UINT32_MAX);
+}
+
+void
+pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	if (r->sample_sent != 0 && pmv_psn_before(r->sample_psn, qp->win.una))
+		measure(w, qp);
+	if (r->recovering && pmv_psn_before(r->loss_una, qp->win.una))
+		r->recovering = false;
+	r->probe_shift = 0;
+	refill(qp);
+	if (pmv_psn_eq(qp->win.una, qp->win.nxt)) {
+		r->ack_deadline = 0;
+		r->probe_deadline = 0;
+		return;
+	}
+	start(w, qp);
+}
+
+bool
+pmv_roce_retry_loss(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	if (r->recovering && pmv_psn_eq(r->loss_una, qp->win.una))
+		return false;
+	if (r->retry_left == 0) {
+		pmv_roce_requester_fail(w, qp, PMV_WC_RETRY_EXC_ERR);
+		return false;
+	}
+	r->retry_left--;
+	r->recovering = true;
+	r->loss_una = qp->win.una;
+	start(w, qp);
+	return true;
+}
+
+bool
+pmv_roce_retry_rnr(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t timer_code)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	if (qp->base.attr.rnr_retry != 7) {
+		if (r->rnr_left == 0) {
+			pmv_roce_requester_fail(w, qp, PMV_WC_RNR_RETRY_EXC_ERR);
+			return false;
+		}
+		r->rnr_left--;
+	}
+	r->ack_deadline = 0;
+	r->probe_deadline = 0;
+	r->sample_sent = 0;
+	r->rnr_until =
+		w->base.now + (pmv_rnr_timer_us(timer_code) + RNR_MARGIN_US) * w->ticks_per_us;
+	update(w, qp);
+	return true;
+}
+
+void
+pmv_roce_retry_stop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	pmv_wheel_disarm(&w->wheel, &r->timer);
+	r->ack_deadline = 0;
+	r->probe_deadline = 0;
+	r->rnr_until = 0;
+	r->sample_sent = 0;
+	r->recovering = false;
+	r->probe_shift = 0;
+}
+
+static void
+on_ack_timeout(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	qp->stats.timeouts++;
+	w->stats.timeouts++;
+	if (r->retry_left == 0) {
+		pmv_roce_requester_fail(w, qp, PMV_WC_RETRY_EXC_ERR);
+		return;
+	}
+	r->retry_left--;
+	r->recovering = false;
+	pmv_roce_requester_go_back(qp, qp->win.una);
+	start(w, qp);
+	pmv_roce_requester_run(w, qp);
+}
+
+static void
+on_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	if (pmv_roce_requester_probe(w, qp)) {
+		qp->stats.probes++;
+		w->stats.probes++;
+	}
+	if (r->probe_shift < PROBE_SHIFT_MAX)
+		r->probe_shift++;
+	r->probe_deadline = w->base.now + probe_after(w, r);
+}
+
+static void
+on_expiry(struct pmv_timer *t, void *arg)
+{
+	struct pmv_roce_worker *w = arg;
+	struct pmv_roce_qp *qp = container_of(t, struct pmv_roce_qp, retry.timer);
+	struct pmv_roce_retry *r = &qp->retry;
+	uint64_t now = w->base.now;
+
+	if (r->rnr_until != 0) {
+		if (now >= r->rnr_until) {
+			r->rnr_until = 0;
+			pmv_roce_requester_run(w, qp);
+		}
+	} else if (r->ack_deadline != 0 && now >= r->ack_deadline) {
+		on_ack_timeout(w, qp);
+	} else if (r->probe_deadline != 0 && now >= r->probe_deadline) {
+		on_probe(w, qp);
+	}
+	update(w, qp);
+}
+
+void
+pmv_roce_retry_run(struct pmv_roce_worker *w)
+{
+	pmv_wheel_advance(&w->wheel, w->base.now, EXPIRED_MAX, on_expiry, w);
+}
