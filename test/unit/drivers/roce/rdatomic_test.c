@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The responder's store of READ requests.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "drivers/roce/rdatomic.h"
+
+#define MTU 1024u
+
+static struct pmv_roce_rd
+read_of(uint32_t psn, uint64_t va, uint32_t len)
+{
+	struct pmv_roce_rd rd = { .va = va,
+		.rkey = 7,
+		.len = len,
+		.first = pmv_psn(psn),
+		.nb_psn = len == 0 ? 1 : (len + MTU - 1) / MTU };
+
+	return rd;
+}
+
+static void
+answer_all(struct pmv_roce_rdatomic *s)
+{
+	struct pmv_roce_rd *rd;
+
+	while ((rd = pmv_roce_rdatomic_pending(s)) != NULL)
+		rd->next++;
+}
+
+static void
+rdatomic_pending__keeps_request_order(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	uint32_t psn = 0xfffffe;
+
+	for (uint32_t nb = 1; nb <= PMV_ROCE_RD_MAX; nb++) {
+		pmv_roce_rdatomic_init(&s, nb);
+		for (uint32_t round = 0; round < 3; round++) {
+			for (uint32_t i = 0; i < nb; i++) {
+				struct pmv_roce_rd rd = read_of(psn + 2 * i, 0x1000, 2 * MTU);
+
+				assert_true(pmv_roce_rdatomic_add(&s, &rd));
+			}
+			for (uint32_t i = 0; i < 2 * nb; i++) {
+				struct pmv_roce_rd *rd = pmv_roce_rdatomic_pending(&s);
+
+				assert_non_null(rd);
+				assert_int_equal(
+					pmv_psn_add(rd->first, rd->next).v, (psn + i) & 0xffffff);
+				rd->next++;
+			}
+			assert_null(pmv_roce_rdatomic_pending(&s));
+		}
+	}
+}
+
+/* RC-311, CM-117: 0 is legal and refuses every READ; more at a time than agreed is refused, later
+ * ones are not. */
+static void
+rdatomic_add__refuses_an_overrun(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd = read_of(10, 0x1000, 3 * MTU);
+
+	pmv_roce_rdatomic_init(&s, 0);
+	assert_false(pmv_roce_rdatomic_add(&s, &rd));
+	assert_null(pmv_roce_rdatomic_pending(&s));
+	pmv_roce_rdatomic_init(&s, 2);
+	assert_true(pmv_roce_rdatomic_add(&s, &rd));
+	assert_true(pmv_roce_rdatomic_add(&s, &rd));
+	assert_false(pmv_roce_rdatomic_add(&s, &rd));
+	pmv_roce_rdatomic_pending(&s)->next = 3;
+	assert_true(pmv_roce_rdatomic_add(&s, &rd));
+	pmv_roce_rdatomic_init(&s, 1000);
+	assert_int_equal(s.nb_max, PMV_ROCE_RD_MAX);
+}
+
+/* RC-304: a READ resumed at its k-th response is answered from there on. */
+static void
+rdatomic_replay__resumes_at_every_response(void **state)
+{
+	for (uint32_t k = 0; k < 5; k++) {
+		struct pmv_roce_rdatomic s;
+		struct pmv_roce_rd rd = read_of(0xfffffe, 0x10000, 5 * MTU - 3);
+		struct pmv_roce_rd again =
+			read_of(0xfffffe + k, 0x10000 + k * MTU, 5 * MTU - 3 - k * MTU);
+		struct pmv_roce_rd *e;
+
+		pmv_roce_rdatomic_init(&s, 4);
+		pmv_roce_rdatomic_add(&s, &rd);
+		answer_all(&s);
+		assert_true(pmv_roce_rdatomic_replay(&s, again.first, &again, MTU));
+		e = pmv_roce_rdatomic_pending(&s);
+		assert_non_null(e);
+		assert_int_equal(e->next, k);
+		assert_int_equal(e->start, k);
+		assert_true(e->again);
+	}
+}
+
+/* MR-402: only the tail of exactly what was asked for is replayed. */
+static void
+rdatomic_replay__refuses_what_differs(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd = read_of(100, 0x10000, MTU);
+	struct pmv_roce_rd bad;
+
+	pmv_roce_rdatomic_init(&s, 4);
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &rd, MTU));
+	pmv_roce_rdatomic_add(&s, &rd);
+	answer_all(&s);
+	bad = read_of(100, 0xfffffffffffffc00, MTU);
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &bad, MTU));
+	bad = read_of(100, 0x10000, 2 * MTU);
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &bad, MTU));
+	bad = read_of(100, 0x10000, MTU - 1);
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &bad, MTU));
+	bad = rd;
+	bad.rkey++;
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &bad, MTU));
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(101), &rd, MTU));
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(99), &rd, MTU));
+	assert_null(pmv_roce_rdatomic_pending(&s));
+	assert_true(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &rd, MTU));
+}
+
+/* A duplicate of a READ whose answer has not got that far changes nothing. */
+static void
+rdatomic_replay__lets_a_running_answer_run(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd = read_of(100, 0x10000, 4 * MTU);
+
+	pmv_roce_rdatomic_init(&s, 4);
+	pmv_roce_rdatomic_add(&s, &rd);
+	assert_true(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &rd, MTU));
+	assert_false(pmv_roce_rdatomic_pending(&s)->again);
+	assert_int_equal(pmv_roce_rdatomic_pending(&s)->next, 0);
+}
+
+static void
+rdatomic_add__overwrites_the_oldest(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd;
+
+	pmv_roce_rdatomic_init(&s, 3);
+	for (uint32_t i = 0; i < 5; i++) {
+		rd = read_of(i, i, MTU);
+		assert_true(pmv_roce_rdatomic_add(&s, &rd));
+		answer_all(&s);
+	}
+	for (uint32_t i = 0; i < 5; i++) {
+		rd = read_of(i, i, MTU);
+		assert_int_equal(pmv_roce_rdatomic_replay(&s, pmv_psn(i), &rd, MTU), i >= 2);
+	}
+	pmv_roce_rdatomic_cancel(&s);
+	assert_null(pmv_roce_rdatomic_pending(&s));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rdatomic_pending__keeps_request_order),
+		cmocka_unit_test(rdatomic_add__refuses_an_overrun),
+		cmocka_unit_test(rdatomic_replay__resumes_at_every_response),
+		cmocka_unit_test(rdatomic_replay__refuses_what_differs),
+		cmocka_unit_test(rdatomic_replay__lets_a_running_answer_run),
+		cmocka_unit_test(rdatomic_add__overwrites_the_oldest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
