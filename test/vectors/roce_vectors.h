@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * RoCEv2 packets, IP header .. ICRC, as hex. See README.md for where they come from.
+ */
+#ifndef PMV_TEST_ROCE_VECTORS_H
+#define PMV_TEST_ROCE_VECTORS_H
+
+#include <stdbool.h>
+
+struct pmv_roce_vector {
+	const char *name;
+	const char *what;
+	bool is_v6;
+	const char *packet;
+};
+
+static const struct pmv_roce_vector pmv_roce_vectors[] = {
+	{ "V1", "IPv4, RC SEND_ONLY, 10 bytes and 2 of pad", false,
+		"4500003812344000 4011932d c0a80a01 c0a80a02 c12312b700240000 "
+		"0460ffff00000011 80123456 68656c6c6f20526f4345 0000 d1c61a0b" },
+	{ "V2", "IPv6, the same message", true,
+		"6000000000241140 fd000000000000000000000000000001 "
+		"fd000000000000000000000000000002 c12312b700240000 "
+		"0460ffff00000011 80123456 68656c6c6f20526f4345 0000 e5d7488a" },
+	{ "V3", "IPv4, UD SEND_ONLY to QP1", false,
+		"4500003c12344000 40119329 c0a80a01 c0a80a02 d87212b700280000 "
+		"6440ffff00000001 00000007 80010000 00000001 0001020304050607 "
+		"828aa651" },
+	{ "V3b", "IPv6, the same, link-local addresses", true,
+		"6000000000281140 fe800000000000000000000000000001 "
+		"fe800000000000000000000000000002 d87212b700280000 "
+		"6440ffff00000001 00000007 80010000 00000001 0001020304050607 "
+		"370eabcb" },
+	{ "V4", "IPv4, RC ACK, ECN ECT(0)", false,
+		"4502003000004000 3f11a667 c0a80a02 c0a80a01 c12312b7001c0000 "
+		"1140ffff00000012 00123456 1f000001 fe5f210d" },
+	{ "V5", "IPv4, RC RDMA WRITE ONLY with FECN set, 7 bytes", false,
+		"456b0044beef4000 4011e5fa c0a80a01 c0a80a02 c12312b700300000 "
+		"0a50ffff80000011 80123457 00007f0012345678 deadbeef 00000007 "
+		"31323334353637 00 65210c7e" },
+	{ "V6", "a CNP that a ConnectX-4 Lx put on a wire", false,
+		"45c2003c718c4000 40119161 0a001101 0a001201 000012b700280000 "
+		"8100ffff40000118 00000000 00000000000000000000000000000000 "
+		"82fd002a" },
+};
+
+#endif
