@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * User memory attached to frames instead of copied. Each attached frame takes a slot of the worker with its own shared-info
- * block, reference count 1; whoever frees the frame (any lcore: a ring port's peer, a NIC driver) sets the slot's flag, and
- * the owner lcore collects flagged slots once a turn. A work request completes, and a region is released, only when
- * its frames are back.
+ * User memory attached to frames instead of copied. Each attached frame takes a slot of the worker
+ * with its own shared-info block, reference count 1; whoever frees the frame (any lcore: a ring
+ * port's peer, a NIC driver) sets the slot's flag, and the owner lcore collects flagged slots once
+ * a turn. A work request completes, and a region is released, only when its frames are back.
  */
 #ifndef PMV_ROCE_ATTACH_H
 #define PMV_ROCE_ATTACH_H
@@ -12,7 +12,7 @@
 
 #include <rte_mbuf.h>
 
-#define PMV_ROCE_ATTACH_SLOTS 1024u
+#define PMV_ROCE_ATTACH_SLOTS     1024u
 #define PMV_ROCE_ATTACH_BYTES_MIN 1024u /* below this a copy is cheaper */
 
 struct pmv_roce_worker;
@@ -24,10 +24,11 @@ struct pmv_roce_attach {
 	struct pmv_roce_attach_slot *slot; /* [PMV_ROCE_ATTACH_SLOTS] */
 	uint32_t *free_list;
 	uint32_t nb_free;
-	uint32_t *out;                     /* indices handed out, oldest first; ring of PMV_ROCE_ATTACH_SLOTS */
+	uint32_t *out; /* indices handed out, oldest first; ring of PMV_ROCE_ATTACH_SLOTS */
 	uint32_t out_head;
 	uint32_t out_tail;
-	bool allowed;                      /* the port takes multi-segment frames */
+	uint32_t out_scan; /* where the search behind a late frame goes on */
+	bool allowed;      /* the port takes multi-segment frames */
 };
 
 int pmv_roce_attach_init(struct pmv_roce_worker *w);
@@ -35,12 +36,14 @@ void pmv_roce_attach_fini(struct pmv_roce_worker *w);
 
 /*
  * Appends user memory to the chain of `m`.
- * @param frames_out  counter of the work request, raised now and lowered when the frame is back (see collect)
- * @param qp          told by pmv_roce_requester_frames_back() when it is
+ * @param frames_out  counter of the work request, raised now and lowered when the frame is back
+ * (see collect); NULL: none
+ * @param qp          told by pmv_roce_completer_frames_back() when the counter is 0 again; NULL:
+ * nobody
  * @return 0; -EAGAIN no slot or mbuf: copy instead.
  */
-int pmv_roce_attach_payload(struct pmv_roce_worker *w, struct rte_mbuf *m, uint8_t *ptr, uint32_t len,
-	struct pmv_roce_mr *mr, uint32_t *frames_out, struct pmv_roce_qp *qp);
+int pmv_roce_attach_payload(struct pmv_roce_worker *w, struct rte_mbuf *m, uint8_t *ptr,
+	uint32_t len, struct pmv_roce_mr *mr, uint32_t *frames_out, struct pmv_roce_qp *qp);
 
 /* Collects frames that are back; bounded. Once a turn. */
 void pmv_roce_attach_collect(struct pmv_roce_worker *w);

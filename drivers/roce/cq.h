@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Completion queue: a ring with one writer and one reader, both the owner lcore. Full means PMV_EVENT_CQ_ERR, `overrun`,
- * and an error for the QP that pushed; what is in the ring stays intact.
+ * Completion queue: a ring with one writer and one reader, both the owner lcore. Full means
+ * PMV_EVENT_CQ_ERR, `overrun`, and an error for the QP that pushed; what is in the ring stays
+ * intact.
  */
 #ifndef PMV_ROCE_CQ_H
 #define PMV_ROCE_CQ_H

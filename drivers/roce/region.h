@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Memory keys: which bytes a key grants. One overflow-safe check, used for local SGEs, remote accesses and replays alike.
- * The table is written by control threads (mr_reg, mr_kill, mr_free under the device lock) and read by every worker:
- * a slot's {key, state} word is released last on registration and killed first on deregistration.
- * lkey == rkey. A key holds the slot (scrambled with a per-device secret) and a random tag.
+ * Memory keys: which bytes a key grants. One overflow-safe check, used for local SGEs, remote
+ * accesses and replays alike. The table is written by control threads (mr_reg, mr_kill, mr_free
+ * under the device lock) and read by every worker: a slot's {key, state} word is released last on
+ * registration and killed first on deregistration. lkey == rkey. A key holds the slot (scrambled
+ * with a per-device secret) and a random tag.
  */
 #ifndef PMV_ROCE_REGION_H
 #define PMV_ROCE_REGION_H
@@ -14,14 +15,53 @@
 #include "lib/driver/pmv_driver.h"
 
 struct pmv_roce_device;
-struct pmv_roce_mr;
+
+/* A memory region of this driver. Base and the next three: constant after registration. */
+struct pmv_roce_mr {
+	struct pmv_mr base;
+	uint32_t slot;
+	bool attachable;   /* the port can read it in place, see enum pmv_roce_reach */
+	uint64_t io_delta; /* port's address of a byte - its virtual address (modulo 2^64) */
+	/* Frames that point into the region; writer: the worker of that index. 64 bytes apart:
+	 * workers do not share lines. */
+	struct {
+		uint32_t nb;
+		uint32_t reserved[15];
+	} frames_out[PMV_WORKERS_MAX];
+};
+
+/* Which memory a port may be given in place, in a frame's segment. Decided once per device
+ * (device.c). */
+enum pmv_roce_reach {
+	PMV_ROCE_REACH_NONE, /* takes no chains: always copy */
+	PMV_ROCE_REACH_EAL,  /* may use DMA: EAL or registered external memory with one offset to IO
+				addresses */
+	PMV_ROCE_REACH_ANY,  /* reads frames with the CPU in this process */
+};
+
+/* What a key grants. Fields behind `live` change only while no worker can have found the slot
+ * alive. */
+struct pmv_roce_region {
+	uint64_t live;  /* the key and PMV_ROCE_REGION_ALIVE, or 0; writer: control threads, release
+			 */
+	uint64_t start; /* first address of the region as work requests and the peer name it */
+	uint64_t length;
+	uint8_t *ptr; /* of start */
+	struct pmv_pd *pd;
+	struct pmv_roce_mr *mr;
+	uint32_t access; /* enum pmv_access_flags */
+	uint32_t key;    /* of this life or, while the slot is free, of the last one */
+	bool used;       /* from mr_reg to mr_free */
+} __rte_cache_aligned;
+
+#define PMV_ROCE_REGION_ALIVE (1ull << 32)
 
 struct pmv_roce_regions {
 	struct pmv_roce_region *slot; /* [nb_slots] */
 	uint32_t nb_slots;            /* power of two */
 	uint32_t slot_xor;            /* secret */
 	uint32_t nb_used;
-	uint32_t next;                /* where the search for a free slot starts */
+	uint32_t next; /* where the search for a free slot starts */
 };
 
 enum pmv_roce_region_verdict {
@@ -37,9 +77,11 @@ enum pmv_roce_region_verdict {
  * @param access  rights that must all be there (enum pmv_access_flags); 0 = local read
  * @param ret_mr  may be NULL
  */
-enum pmv_roce_region_verdict pmv_roce_region_check(const struct pmv_roce_device *dev, const struct pmv_pd *pd,
-	uint32_t key, uint64_t va, uint64_t len, uint32_t access, uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr);
+enum pmv_roce_region_verdict pmv_roce_region_check(const struct pmv_roce_device *dev,
+	const struct pmv_pd *pd, uint32_t key, uint64_t va, uint64_t len, uint32_t access,
+	uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr);
 
+/* -ENOMEM. Control thread. */
 int pmv_roce_regions_init(struct pmv_roce_device *dev);
 void pmv_roce_regions_fini(struct pmv_roce_device *dev);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Moves payload between frames and user memory. Bytes become visible in ascending address order, aligned 8-byte words
- * untorn, so that an application polling the last byte of a message never sees it before the rest. Owner lcore.
+ * Moves payload between frames and user memory. Bytes become visible in ascending address order,
+ * aligned 8-byte words untorn, so that an application polling the last byte of a message never sees
+ * it before the rest. Owner lcore.
  */
 #ifndef PMV_ROCE_SGL_H
 #define PMV_ROCE_SGL_H
 
 #include <rte_mbuf.h>
 
+#include "drivers/roce/place.h"
 #include "drivers/roce/region.h"
 #include "lib/api/pmv_post.h"
 
@@ -20,29 +22,28 @@ struct pmv_roce_sgl {
 };
 
 /*
- * Copies bytes [off, off + len) of the list to dst. Keys are looked up each time: a region may die between a send and its
- * retransmission. Returns OK or what failed.
+ * Copies bytes [off, off + len) of the list to dst. Keys are looked up each time: a region may die
+ * between a send and its retransmission. Returns OK or what failed.
  */
 enum pmv_roce_region_verdict pmv_roce_sgl_gather(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	const struct pmv_roce_sgl *sgl, uint64_t off, uint8_t *dst, uint32_t len);
 
-/* Copies len bytes at m_off of a frame to [off, off + len) of the list; needs LOCAL_WRITE. Checks before it writes:
- * nothing is written unless all of it can be. */
-enum pmv_roce_region_verdict pmv_roce_sgl_scatter(struct pmv_roce_worker *w, const struct pmv_pd *pd,
-	const struct pmv_roce_sgl *sgl, uint64_t off, const struct rte_mbuf *m, uint32_t m_off, uint32_t len);
+/* Copies len bytes at m_off of a frame to [off, off + len) of the list; needs LOCAL_WRITE. Checks
+ * before it writes: nothing is written unless all of it can be. */
+enum pmv_roce_region_verdict pmv_roce_sgl_scatter(struct pmv_roce_worker *w,
+	const struct pmv_pd *pd, const struct pmv_roce_sgl *sgl, uint64_t off,
+	const struct rte_mbuf *m, uint32_t m_off, uint32_t len);
 
 /* The same from plain bytes (the 40-byte GRH area). */
-enum pmv_roce_region_verdict pmv_roce_sgl_scatter_bytes(struct pmv_roce_worker *w, const struct pmv_pd *pd,
-	const struct pmv_roce_sgl *sgl, uint64_t off, const uint8_t *src, uint32_t len);
-
-/* Copies len bytes at m_off of a frame to dst, ascending. */
-void pmv_roce_place(uint8_t *dst, const struct rte_mbuf *m, uint32_t m_off, uint32_t len);
+enum pmv_roce_region_verdict pmv_roce_sgl_scatter_bytes(struct pmv_roce_worker *w,
+	const struct pmv_pd *pd, const struct pmv_roce_sgl *sgl, uint64_t off, const uint8_t *src,
+	uint32_t len);
 
 /*
- * One contiguous piece [off, off + len) of the list that may be attached to a frame instead of copied: inside one SGE
- * whose region the port can read. NULL: copy.
+ * One contiguous piece [off, off + len) of the list that may be attached to a frame instead of
+ * copied: inside one SGE whose region the port can read. NULL: copy.
  */
-uint8_t *pmv_roce_sgl_piece(struct pmv_roce_worker *w, const struct pmv_pd *pd, const struct pmv_roce_sgl *sgl,
-	uint64_t off, uint32_t len, struct pmv_roce_mr **ret_mr);
+uint8_t *pmv_roce_sgl_piece(struct pmv_roce_worker *w, const struct pmv_pd *pd,
+	const struct pmv_roce_sgl *sgl, uint64_t off, uint32_t len, struct pmv_roce_mr **ret_mr);
 
 #endif

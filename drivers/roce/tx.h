@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Frames on their way to the port: staged during the turn, handed over in bursts, kept in order when the port takes no more.
- * A caller asks for room first, builds, and then stages: staging never fails. Owner lcore.
+ * Frames on their way to the port: staged during the turn, handed over in bursts, kept in order
+ * when the port takes no more. A caller asks for room first, builds, and then stages: staging never
+ * fails. Owner lcore.
  */
 #ifndef PMV_ROCE_TX_H
 #define PMV_ROCE_TX_H
@@ -10,9 +11,9 @@
 
 #include <rte_mbuf.h>
 
-#define PMV_ROCE_TX_RING 512u   /* frames staged at most; power of two */
+#define PMV_ROCE_TX_RING    512u /* frames staged at most; power of two */
 #define PMV_ROCE_TX_RESERVE 128u /* of these, kept for acknowledgements and CM frames */
-#define PMV_ROCE_TX_BURST 32u   /* hand over as soon as so many wait */
+#define PMV_ROCE_TX_BURST   32u  /* hand over as soon as so many wait */
 
 struct pmv_roce_worker;
 
@@ -28,7 +29,9 @@ pmv_roce_tx_room(const struct pmv_roce_tx *tx)
 {
 	uint32_t used = tx->tail - tx->head;
 
-	return used < PMV_ROCE_TX_RING - PMV_ROCE_TX_RESERVE ? PMV_ROCE_TX_RING - PMV_ROCE_TX_RESERVE - used : 0;
+	return used < PMV_ROCE_TX_RING - PMV_ROCE_TX_RESERVE
+		       ? PMV_ROCE_TX_RING - PMV_ROCE_TX_RESERVE - used
+		       : 0;
 }
 
 /* Room for an acknowledgement or a CM frame. */
@@ -38,8 +41,13 @@ pmv_roce_tx_ctl_room(const struct pmv_roce_tx *tx)
 	return tx->tail - tx->head < PMV_ROCE_TX_RING;
 }
 
-/* Stages a finished frame (fault rules are applied here); hands a burst over when enough wait. Needs room. */
+/* Stages a finished frame (fault rules are applied here); hands a burst over when enough wait.
+ * Needs room. */
 void pmv_roce_tx_stage(struct pmv_roce_worker *w, struct rte_mbuf *m);
+
+/* The same behind the fault rules: frames that were held back. Freed when there is no room at all.
+ */
+void pmv_roce_tx_put(struct pmv_roce_worker *w, struct rte_mbuf *m);
 
 /* Hands over what waits. Returns how many the port did not take. */
 uint32_t pmv_roce_tx_flush(struct pmv_roce_worker *w);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The software driver's share of a device and of a worker: what its parts have in common. Each sub-struct belongs to the
- * file of that name; everything of a worker is written by its owner lcore only, unless said otherwise.
+ * The software driver's share of a device and of a worker: what its parts have in common. Each
+ * sub-struct belongs to the file of that name; everything of a worker is written by its owner lcore
+ * only, unless said otherwise.
  */
 #ifndef PMV_ROCE_WORKER_H
 #define PMV_ROCE_WORKER_H
@@ -25,23 +26,30 @@ struct pmv_roce_fault;
 struct pmv_roce_device {
 	struct pmv_device base;
 	struct pmv_roce_regions regions;
+	struct pmv_random random; /* QPNs' seeds, keys when the seed is given; under base.lock */
+	enum pmv_roce_reach reach;
+	uint16_t ud_sport; /* UDP source port of address handles without a flow label */
 };
 
 struct pmv_roce_worker {
 	struct pmv_worker base;
 	struct pmv_roce_device *dev; /* = base.device */
-	struct pmv_idmap qps;        /* QPN -> struct pmv_roce_qp; ids carry the worker's index in the top worker_bits */
+	struct pmv_idmap qps; /* QPN -> struct pmv_roce_qp; ids carry the worker's index in the top
+				 worker_bits */
 	struct pmv_roce_tx tx;
-	struct rte_mempool *ack_pool;    /* responses without payload: never starved by data (house rule for ACKs) */
-	struct pmv_wheel wheel;          /* one node a QP, see retry.h */
-	TAILQ_HEAD(, pmv_roce_qp) run;   /* QPs that have something to send and could not send it all */
-	TAILQ_HEAD(, pmv_roce_qp) acks;  /* QPs that owe an acknowledgement at the end of the burst */
-	TAILQ_HEAD(, pmv_roce_qp) all;   /* every committed QP: neighbour changes and fini walk it */
+	struct rte_mempool *ack_pool; /* responses without payload: never starved by data (house
+					 rule for ACKs) */
+	struct pmv_wheel wheel;       /* one node a QP, see retry.h */
+	TAILQ_HEAD(, pmv_roce_qp)
+	run; /* QPs that have something to send and could not send it all */
+	TAILQ_HEAD(, pmv_roce_qp)
+	acks;                          /* QPs that owe an acknowledgement at the end of the burst */
+	TAILQ_HEAD(, pmv_roce_qp) all; /* every committed QP: neighbour changes and fini walk it */
 	struct pmv_roce_attach attach;
 	struct pmv_roce_stats stats;
-	struct pmv_roce_fault *fault;    /* NULL: off */
+	struct pmv_roce_fault *fault; /* NULL: off */
 	struct pmv_random random;
-	uint64_t ticks_per_us;           /* at least 1 */
+	uint64_t ticks_per_us; /* at least 1 */
 	void *qps_mem;
 };
 
@@ -50,5 +58,14 @@ pmv_roce_worker(struct pmv_worker *w)
 {
 	return (struct pmv_roce_worker *)w;
 }
+
+/* The worker's share of the driver contract (rx.h has the receiving half). */
+int pmv_roce_worker_init(struct pmv_worker *w, const struct pmv_worker_param *param);
+void pmv_roce_worker_fini(struct pmv_worker *w);
+void pmv_roce_worker_run(struct pmv_worker *w);
+void pmv_roce_worker_ctl_send(struct pmv_worker *w, struct rte_mbuf *m);
+uint32_t pmv_roce_worker_flush(struct pmv_worker *w);
+bool pmv_roce_worker_idle(const struct pmv_worker *w);
+int pmv_roce_worker_fault_clear(struct pmv_worker *w);
 
 #endif
