@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * pmverbs: poll-mode verbs for DPDK. Includes every data-path header; the connection manager is <pmverbs/pmv_cm.h>.
+ * pmverbs: poll-mode verbs for DPDK. Includes every data-path header; the connection manager is
+ * <pmverbs/pmv_cm.h>.
  */
 #ifndef PMV_H
 #define PMV_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion queues. A CQ lives on a worker and is filled and polled by that worker's lcore only, so it needs no lock.
+ * Completion queues. A CQ lives on a worker and is filled and polled by that worker's lcore only,
+ * so it needs no lock.
  */
 #ifndef PMV_CQ_H
 #define PMV_CQ_H
@@ -11,7 +12,8 @@
 extern "C" {
 #endif
 
-/** A completion. After a status other than SUCCESS only wr_id, status, qp_num and vendor_err are valid. 48 bytes. */
+/** A completion. After a status other than SUCCESS only wr_id, status, qp_num and vendor_err are
+ * valid. 48 bytes. */
 struct pmv_wc {
 	uint64_t wr_id;
 	enum pmv_wc_status status;
@@ -34,9 +36,11 @@ struct pmv_wc {
  * @return 0; -EINVAL cqe is 0 or above the device's max_cqe; -ENOMEM.
  * @note Context: any thread (prepare half only; a new CQ needs no commit).
  */
-PMV_API int pmv_create_cq(struct pmv_worker *worker, uint32_t cqe, void *context, struct pmv_cq **ret_cq);
+PMV_API int pmv_create_cq(
+	struct pmv_worker *worker, uint32_t cqe, void *context, struct pmv_cq **ret_cq);
 
-/** @return 0; -EBUSY QPs still use it. @note Context: owner lcore of the worker, or any one thread while detached. */
+/** @return 0; -EBUSY QPs still use it. @note Context: owner lcore of the worker, or any one thread
+ * while detached. */
 PMV_API int pmv_destroy_cq(struct pmv_cq *cq);
 
 struct pmv_cq_attr {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A device is a driver on one ethdev port: it owns the port's RoCE addresses, its memory keys and its workers. The
- * application configures, starts and stops the port; the library only takes the queue pairs it is given.
+ * A device is a driver on one ethdev port: it owns the port's RoCE addresses, its memory keys and
+ * its workers. The application configures, starts and stops the port; the library only takes the
+ * queue pairs it is given.
  *
- * Control functions of one device may be called from any thread (they serialise on a lock of the device); none of them
- * belongs on a poll-mode lcore's hot path.
+ * Control functions of one device may be called from any thread (they serialise on a lock of the
+ * device); none of them belongs on a poll-mode lcore's hot path.
  */
 #ifndef PMV_DEVICE_H
 #define PMV_DEVICE_H
@@ -18,21 +19,26 @@ extern "C" {
 /** Who answers ARP, neighbour discovery and ICMP echo for the device's addresses. */
 enum pmv_addr_ownership {
 	PMV_ADDR_OWN,    /**< the connection manager attached to the device does */
-	PMV_ADDR_SHARED, /**< the application or the kernel does; neighbours come from pmv_neigh_set() */
+	PMV_ADDR_SHARED, /**< the application or the kernel does; neighbours come from
+			    pmv_neigh_set() */
 };
 
 struct pmv_device_param {
-	const char *driver;    /**< "roce"; NULL picks the driver that fits the port */
-	uint16_t port_id;      /**< a configured and started ethdev port */
-	uint16_t nb_workers;   /**< workers that will be created, 1..PMV_WORKERS_MAX */
-	uint16_t ip_mtu;       /**< bytes of an IP packet, 0 = what the ethdev port reports; >= 352 */
-	uint16_t vlan_id;      /**< 1..4094: every address of the device lives on this VLAN; 0 = untagged */
-	uint8_t vlan_pcp;      /**< priority of tagged frames, 0..7 */
-	uint8_t hop_limit;     /**< TTL / hop limit of what we send, 0 = 64 */
+	const char *driver;  /**< "roce"; NULL picks the driver that fits the port */
+	uint16_t port_id;    /**< a configured and started ethdev port */
+	uint16_t nb_workers; /**< workers that will be created, 1..PMV_WORKERS_MAX */
+	uint16_t ip_mtu;     /**< bytes of an IP packet, 0 = what the ethdev port reports; >= 352 */
+	uint16_t vlan_id; /**< 1..4094: every address of the device lives on this VLAN; 0 = untagged
+			   */
+	uint8_t vlan_pcp; /**< priority of tagged frames, 0..7 */
+	uint8_t hop_limit; /**< TTL / hop limit of what we send, 0 = 64 */
 	enum pmv_addr_ownership ownership;
-	uint32_t mr_max;       /**< memory regions at most, 0 = 4096; rounded up to a power of two, <= 65536 */
-	uint32_t window_pkts;  /**< unacknowledged request packets per RC QP, 0 = 128 (what a Linux rxe peer can take); <= 4096 */
-	uint64_t seed;         /**< non-zero: QPNs, PSNs and keys come from this seed (tests only); 0 = the OS */
+	uint32_t mr_max; /**< memory regions at most, 0 = 4096; rounded up to a power of two, <=
+			    65536 */
+	uint32_t window_pkts; /**< unacknowledged request packets per RC QP, 0 = 128 (what a Linux
+				 rxe peer can take); <= 4096 */
+	uint64_t seed; /**< non-zero: QPNs, PSNs and keys come from this seed (tests only); 0 = the
+			  OS */
 };
 
 struct pmv_ip_addr {
@@ -44,20 +50,21 @@ struct pmv_device_attr {
 	const char *driver;
 	uint8_t mac[6];
 	uint16_t port_id;
-	uint64_t node_guid;       /**< host order; never 0, different for each device of a process */
+	uint64_t node_guid; /**< host order; never 0, different for each device of a process */
 	uint16_t nb_workers;
 	uint16_t ip_mtu;
-	uint8_t active_mtu;       /**< enum pmv_mtu, from ip_mtu - 96 */
-	uint8_t max_rd_atomic;    /**< READs a QP may have outstanding, either way */
-	uint8_t local_ack_delay;  /**< 4.096 us * 2^n: how long an acknowledgement may be delayed here */
-	uint32_t max_qp;          /**< per worker */
+	uint8_t active_mtu;      /**< enum pmv_mtu, from ip_mtu - 96 */
+	uint8_t max_rd_atomic;   /**< READs a QP may have outstanding, either way */
+	uint8_t local_ack_delay; /**< 4.096 us * 2^n: how long an acknowledgement may be delayed
+				    here */
+	uint32_t max_qp;         /**< per worker */
 	uint32_t max_qp_wr;
 	uint32_t max_sge;
-	uint32_t max_inline;      /**< bytes */
+	uint32_t max_inline; /**< bytes */
 	uint32_t max_cqe;
 	uint32_t max_mr;
-	uint64_t max_mr_size;     /**< bytes */
-	uint32_t max_msg_size;    /**< bytes */
+	uint64_t max_mr_size;  /**< bytes */
+	uint32_t max_msg_size; /**< bytes */
 	uint16_t nb_gids;
 	uint16_t vlan_id;
 	enum pmv_addr_ownership ownership;
@@ -67,9 +74,9 @@ struct pmv_device_attr {
  * Opens a device on a port.
  * @param param        copied
  * @param ret_device   owned by the caller; close with pmv_device_close()
- * @return 0; -EINVAL an argument is out of range (the log names it); -ENODEV no such port; -ENOENT no such driver;
- *         -EBUSY the port already carries a device; -ENOTSUP the port does not fit (see pmv_port_check()), or this is a
- *         secondary process; -ENOMEM.
+ * @return 0; -EINVAL an argument is out of range (the log names it); -ENODEV no such port; -ENOENT
+ * no such driver; -EBUSY the port already carries a device; -ENOTSUP the port does not fit (see
+ * pmv_port_check()), or this is a secondary process; -ENOMEM.
  * @note Context: any thread.
  */
 PMV_API int pmv_device_open(const struct pmv_device_param *param, struct pmv_device **ret_device);
@@ -87,14 +94,16 @@ PMV_API int pmv_query_device(struct pmv_device *device, struct pmv_device_attr *
 /**
  * Adds an address of ours. It becomes a GID; the first one added is GID index 0.
  * @return 0; -EEXIST; -EINVAL multicast, unspecified or a bad prefix; -ENOSPC (16 addresses).
- * @note Context: any thread, but not while frames for it may be on their way to a running worker of another lcore.
+ * @note Context: any thread, but not while frames for it may be on their way to a running worker of
+ * another lcore.
  */
 PMV_API int pmv_device_add_addr(struct pmv_device *device, const struct pmv_ip_addr *addr);
 
 /** @return 0; -ENOENT. @note Context: any thread. */
 PMV_API int pmv_device_del_addr(struct pmv_device *device, const union pmv_gid *gid);
 
-/** Sets the next hop for destinations that are not on-link; one per address family, an all-zero GID removes it.
+/** Sets the next hop for destinations that are not on-link; one per address family, an all-zero GID
+ * removes it.
  * @return 0; -EINVAL. @note Context: any thread. */
 PMV_API int pmv_device_set_gateway(struct pmv_device *device, const union pmv_gid *gateway);
 
@@ -102,15 +111,17 @@ PMV_API int pmv_device_set_gateway(struct pmv_device *device, const union pmv_gi
 PMV_API int pmv_query_gid(struct pmv_device *device, uint16_t index, union pmv_gid *ret_gid);
 
 /**
- * Tells the MAC of a neighbour (next hop). Queue pairs that already use it are moved to the new MAC.
+ * Tells the MAC of a neighbour (next hop). Queue pairs that already use it are moved to the new
+ * MAC.
  * @return 0; -EINVAL multicast MAC or GID; -ENOSPC the table is full (4096).
  * @note Context: any thread.
  */
-PMV_API int pmv_neigh_set(struct pmv_device *device, const union pmv_gid *gid, const uint8_t mac[6]);
+PMV_API int pmv_neigh_set(
+	struct pmv_device *device, const union pmv_gid *gid, const uint8_t mac[6]);
 
 /**
- * Says whether a port can carry RoCE, one sentence per violation (MULTI_SEGS on, FAST_FREE off, no LRO, no KEEP_CRC,
- * data room and MTU).
+ * Says whether a port can carry RoCE, one sentence per violation (MULTI_SEGS on, FAST_FREE off, no
+ * LRO, no KEEP_CRC, data room and MTU).
  * @param ip_mtu   IP MTU meant to be used, 0 = the port's
  * @param report   called once per violation with a static or short-lived sentence; may be NULL
  * @return number of violations, or -ENODEV.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asynchronous events, with libibverbs' numbers. Each event is embedded in the object it tells about, so the queue cannot
- * overflow; an event that is raised again before it was taken is merged.
+ * Asynchronous events, with libibverbs' numbers. Each event is embedded in the object it tells
+ * about, so the queue cannot overflow; an event that is raised again before it was taken is merged.
  */
 #ifndef PMV_EVENT_H
 #define PMV_EVENT_H
@@ -19,17 +19,18 @@ enum pmv_event_type {
 	PMV_EVENT_QP_ACCESS_ERR = 3, /**< responder answered NAK remote access error */
 	PMV_EVENT_COMM_EST = 4,      /**< first request arrived in RTR */
 	PMV_EVENT_SQ_DRAINED = 5,
-	PMV_EVENT_MR_RELEASED = 64,  /**< pmverbs' own: see pmv_dereg_mr() */
+	PMV_EVENT_MR_RELEASED = 64, /**< pmverbs' own: see pmv_dereg_mr() */
 };
 
 struct pmv_event {
 	enum pmv_event_type type;
-	uint32_t qp_num;  /**< QP events */
-	void *context;    /**< of the QP, CQ or MR */
-	void *object;     /**< struct pmv_qp or pmv_cq; NULL for MR_RELEASED (the handle is gone) */
+	uint32_t qp_num; /**< QP events */
+	void *context;   /**< of the QP, CQ or MR */
+	void *object;    /**< struct pmv_qp or pmv_cq; NULL for MR_RELEASED (the handle is gone) */
 };
 
-/** Takes one event of this worker's CQs and QPs. @return 1, or 0 when there is none. @note Context: owner lcore. */
+/** Takes one event of this worker's CQs and QPs. @return 1, or 0 when there is none. @note Context:
+ * owner lcore. */
 PMV_API int pmv_worker_get_event(struct pmv_worker *worker, struct pmv_event *ret_event);
 
 /** Takes one event of the device (MR_RELEASED). @return 1 or 0. @note Context: any thread. */

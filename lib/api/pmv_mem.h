@@ -20,33 +20,36 @@ PMV_API int pmv_dealloc_pd(struct pmv_pd *pd);
 struct pmv_mr_attr {
 	void *addr;
 	uint64_t length;
-	uint64_t iova;   /**< the address the peer uses for `addr` */
+	uint64_t iova; /**< the address the peer uses for `addr` */
 	uint32_t lkey;
 	uint32_t rkey;
 	uint32_t access; /**< enum pmv_access_flags */
 };
 
 /**
- * Registers memory. The memory stays the caller's and must outlive the region; it is not pinned by the software driver.
- * After fork() only the parent may go on using its regions; there is no registration cache.
+ * Registers memory. The memory stays the caller's and must outlive the region; it is not pinned by
+ * the software driver. After fork() only the parent may go on using its regions; there is no
+ * registration cache.
  * @param addr    first byte, any alignment
  * @param length  bytes, 1..2^48; addr + length must not wrap
  * @param iova    address the peer will name; pmv_reg_mr() uses the virtual address
- * @param access  enum pmv_access_flags; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE; bits 20..29 are hints
+ * @param access  enum pmv_access_flags; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE;
+ * bits 20..29 are hints
  * @return 0; -EINVAL a bad range or access bit; -ENOSPC the device's mr_max is reached; -ENOMEM.
  * @note Context: any thread.
  */
-PMV_API int pmv_reg_mr_iova(struct pmv_pd *pd, void *addr, uint64_t length, uint64_t iova, uint32_t access,
-	struct pmv_mr **ret_mr);
-PMV_API int pmv_reg_mr(struct pmv_pd *pd, void *addr, uint64_t length, uint32_t access, struct pmv_mr **ret_mr);
+PMV_API int pmv_reg_mr_iova(struct pmv_pd *pd, void *addr, uint64_t length, uint64_t iova,
+	uint32_t access, struct pmv_mr **ret_mr);
+PMV_API int pmv_reg_mr(
+	struct pmv_pd *pd, void *addr, uint64_t length, uint32_t access, struct pmv_mr **ret_mr);
 
 /**
  * Deregisters: both keys die at once, for the peer and for work requests already posted.
  * @return 0: no lcore can touch the memory any more, the handle is gone.
- *         -EINPROGRESS: some attached worker may still be inside the turn in which it looked the key up, or frames that
- *         point into the memory are still with a port. The handle is gone for the caller; exactly one
- *         PMV_EVENT_MR_RELEASED with the region's context follows from pmv_poll_async_event(), and until then the
- *         memory must stay.
+ *         -EINPROGRESS: some attached worker may still be inside the turn in which it looked the
+ * key up, or frames that point into the memory are still with a port. The handle is gone for the
+ * caller; exactly one PMV_EVENT_MR_RELEASED with the region's context follows from
+ * pmv_poll_async_event(), and until then the memory must stay.
  * @note Context: any thread. Never waits.
  */
 PMV_API int pmv_dereg_mr(struct pmv_mr *mr);

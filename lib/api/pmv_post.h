@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The data path: work requests in, completions out, in bursts. One indirect call per burst; no lock, no allocation, no
- * system call. All functions: owner lcore of the worker (or the one thread that sets a detached worker up).
+ * The data path: work requests in, completions out, in bursts. One indirect call per burst; no
+ * lock, no allocation, no system call. All functions: owner lcore of the worker (or the one thread
+ * that sets a detached worker up).
  */
 #ifndef PMV_POST_H
 #define PMV_POST_H
@@ -56,10 +57,10 @@ struct pmv_cq_ops {
 
 /**
  * Posts send requests, in order.
- * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why: -ENOMEM the send queue is
- *         full; -EINVAL opcode not legal for the QP type, too many SGEs, inline too long, or a sum of lengths above
- *         2^31 (UD: above the path MTU); -ENOTCONN the QP is in RESET, INIT or RTR. In ERR requests are taken and
- *         complete with WR_FLUSH_ERR.
+ * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why:
+ * -ENOMEM the send queue is full; -EINVAL opcode not legal for the QP type, too many SGEs, inline
+ * too long, or a sum of lengths above 2^31 (UD: above the path MTU); -ENOTCONN the QP is in RESET,
+ * INIT or RTR. In ERR requests are taken and complete with WR_FLUSH_ERR.
  */
 static inline int
 pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)
@@ -77,7 +78,8 @@ pmv_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)
 	return (*(const struct pmv_qp_ops *const *)(const void *)qp)->post_recv(qp, wr, nb);
 }
 
-/** Takes up to nb completions. It does not look at the port: pmv_worker_poll() does. @return how many, 0..nb. */
+/** Takes up to nb completions. It does not look at the port: pmv_worker_poll() does. @return how
+ * many, 0..nb. */
 static inline uint32_t
 pmv_poll_cq(struct pmv_cq *cq, struct pmv_wc *wc, uint32_t nb)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs. A QP lives on one worker for its whole life; its CQs are of the same worker. State changes are checked
- * against the transition table of IBTA vol. 1, 10.3.1 as Linux enforces it (required and optional attributes).
+ * Queue pairs. A QP lives on one worker for its whole life; its CQs are of the same worker. State
+ * changes are checked against the transition table of IBTA vol. 1, 10.3.1 as Linux enforces it
+ * (required and optional attributes).
  */
 #ifndef PMV_QP_H
 #define PMV_QP_H
@@ -23,8 +24,9 @@ struct pmv_qp_cap {
 
 struct pmv_qp_init_attr {
 	struct pmv_cq *send_cq;
-	struct pmv_cq *recv_cq;   /**< may be the same CQ */
-	struct pmv_qp_cap cap;    /**< what is asked; pmv_create_qp() writes back what was allocated, never less */
+	struct pmv_cq *recv_cq; /**< may be the same CQ */
+	struct pmv_qp_cap cap;  /**< what is asked; pmv_create_qp() writes back what was allocated,
+				   never less */
 	enum pmv_qp_type qp_type; /**< RC or UD */
 	bool sq_sig_all;          /**< every send request makes a completion */
 	void *qp_context;
@@ -35,13 +37,13 @@ struct pmv_qp_attr {
 	enum pmv_qp_state cur_qp_state;
 	enum pmv_mtu path_mtu;
 	uint32_t qkey;
-	uint32_t rq_psn;            /**< 24 bits: first PSN expected */
-	uint32_t sq_psn;            /**< 24 bits: first PSN sent */
-	uint32_t dest_qp_num;       /**< 24 bits */
-	uint32_t qp_access_flags;   /**< REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC */
+	uint32_t rq_psn;          /**< 24 bits: first PSN expected */
+	uint32_t sq_psn;          /**< 24 bits: first PSN sent */
+	uint32_t dest_qp_num;     /**< 24 bits */
+	uint32_t qp_access_flags; /**< REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC */
 	struct pmv_qp_cap cap;
 	struct pmv_ah_attr ah_attr;
-	uint16_t pkey_index;        /**< 0 */
+	uint16_t pkey_index; /**< 0 */
 	uint8_t en_sqd_async_notify;
 	uint8_t sq_draining;        /**< query only */
 	uint8_t max_rd_atomic;      /**< READs we may have outstanding, 0..device */
@@ -57,18 +59,20 @@ struct pmv_qp_attr {
  * Creates a QP in RESET.
  * @param attr    cap is written back
  * @param ret_qp  owned by the caller
- * @return 0; -EINVAL a NULL or foreign object, or a size out of range (the log names it); -ENOTSUP the QP type;
- *         -ENOSPC no QPN left on the worker; -ENOMEM.
- * @note Context: any thread. The worker learns of the QP through its mailbox when it is attached elsewhere.
+ * @return 0; -EINVAL a NULL or foreign object, or a size out of range (the log names it); -ENOTSUP
+ * the QP type; -ENOSPC no QPN left on the worker; -ENOMEM.
+ * @note Context: any thread. The worker learns of the QP through its mailbox when it is attached
+ * elsewhere.
  */
-PMV_API int pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *worker, struct pmv_qp_init_attr *attr,
-	struct pmv_qp **ret_qp);
+PMV_API int pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *worker,
+	struct pmv_qp_init_attr *attr, struct pmv_qp **ret_qp);
 
 /**
  * Changes attributes and state.
  * @param mask  enum pmv_qp_attr_mask
- * @return 0; -EINVAL the transition, a missing or superfluous attribute, or a value out of range; -EHOSTUNREACH the
- *         next hop is not known; -EPERM called from a thread that does not own the worker.
+ * @return 0; -EINVAL the transition, a missing or superfluous attribute, or a value out of range;
+ * -EHOSTUNREACH the next hop is not known; -EPERM called from a thread that does not own the
+ * worker.
  * @note Context: owner lcore of the worker, or any one thread while it is detached.
  */
 PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask);
@@ -77,14 +81,16 @@ PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uin
  * The same from any other control thread: checked and prepared here, committed by the owner lcore.
  * One operation per QP at a time.
  * @param op  the caller's record; poll it with pmv_op_poll()
- * @return 0 submitted (or already done); -EAGAIN the worker's mailbox is full; else as pmv_modify_qp().
+ * @return 0 submitted (or already done); -EAGAIN the worker's mailbox is full; else as
+ * pmv_modify_qp().
  * @note Context: any thread.
  */
-PMV_API int pmv_modify_qp_submit(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask,
-	struct pmv_op *op);
+PMV_API int pmv_modify_qp_submit(
+	struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask, struct pmv_op *op);
 
 /** @return 0. @note Context: owner lcore, or any one thread while detached. */
-PMV_API int pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init_attr *ret_init);
+PMV_API int pmv_query_qp(
+	struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init_attr *ret_init);
 
 /**
  * Destroys a QP. It generates no completions; completions of it that are still in a CQ stay there.
@@ -94,13 +100,16 @@ PMV_API int pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct
 PMV_API int pmv_destroy_qp(struct pmv_qp *qp);
 
 /**
- * The same from any other control thread: unlinked by the owner lcore, freed in pmv_op_poll() of the submitter.
- * @return 0 submitted (or already done; poll the op either way); -EAGAIN the worker's mailbox is full; -EBUSY.
+ * The same from any other control thread: unlinked by the owner lcore, freed in pmv_op_poll() of
+ * the submitter.
+ * @return 0 submitted (or already done; poll the op either way); -EAGAIN the worker's mailbox is
+ * full; -EBUSY.
  * @note Context: any thread.
  */
 PMV_API int pmv_destroy_qp_submit(struct pmv_qp *qp, struct pmv_op *op);
 
-/** True once a valid request has arrived since the QP went to RTR (COMM_EST). @note Context: any thread, a snapshot. */
+/** True once a valid request has arrived since the QP went to RTR (COMM_EST). @note Context: any
+ * thread, a snapshot. */
 PMV_API bool pmv_qp_comm_est(const struct pmv_qp *qp);
 
 PMV_API uint32_t pmv_qp_num(const struct pmv_qp *qp);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counters of a worker: one writer (its lcore), read by anybody as a snapshot. Named, so that programs can print all of
- * them without knowing any.
+ * Counters of a worker: one writer (its lcore), read by anybody as a snapshot. Named, so that
+ * programs can print all of them without knowing any.
  */
 #ifndef PMV_STATS_H
 #define PMV_STATS_H
@@ -23,24 +23,27 @@ struct pmv_stat {
  * @return how many counters there are (may be more than nb).
  * @note Context: any thread.
  */
-PMV_API uint32_t pmv_worker_stats(const struct pmv_worker *worker, struct pmv_stat *stats, uint32_t nb);
+PMV_API uint32_t pmv_worker_stats(
+	const struct pmv_worker *worker, struct pmv_stat *stats, uint32_t nb);
 
-/** @return one counter by name, 0 when there is none of that name. @note Context: any thread, not a data path. */
+/** @return one counter by name, 0 when there is none of that name. @note Context: any thread, not a
+ * data path. */
 PMV_API uint64_t pmv_worker_stat(const struct pmv_worker *worker, const char *name);
 
 /** Counters of one RC QP. */
 struct pmv_qp_stats {
 	uint64_t tx_pkts;
 	uint64_t rx_pkts;
-	uint64_t retx_pkts;    /**< packets sent again */
-	uint64_t probes;       /**< single packets sent again to ask for an acknowledgement; never charged */
-	uint64_t timeouts;     /**< ACK timeouts, charged to retry_cnt */
+	uint64_t retx_pkts; /**< packets sent again */
+	uint64_t probes; /**< single packets sent again to ask for an acknowledgement; never charged
+			  */
+	uint64_t timeouts; /**< ACK timeouts, charged to retry_cnt */
 	uint64_t nak_seq_rx;
 	uint64_t nak_seq_tx;
 	uint64_t rnr_rx;
 	uint64_t rnr_tx;
-	uint64_t duplicates;   /**< request packets received again */
-	uint32_t srtt_ns;      /**< smoothed round trip, 0 = not measured yet */
+	uint64_t duplicates; /**< request packets received again */
+	uint32_t srtt_ns;    /**< smoothed round trip, 0 = not measured yet */
 };
 
 /** @return 0. @note Context: owner lcore. */

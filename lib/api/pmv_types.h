@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Types, constants and limits that every other public header uses. Enumerators keep libibverbs' names with the prefix
- * changed and the same numeric values, so that verbs programmers know them.
+ * Types, constants and limits that every other public header uses. Enumerators keep libibverbs'
+ * names with the prefix changed and the same numeric values, so that verbs programmers know them.
  */
 #ifndef PMV_TYPES_H
 #define PMV_TYPES_H
@@ -75,7 +75,8 @@ enum pmv_access_flags {
 	PMV_ACCESS_REMOTE_READ = 1 << 2,
 	PMV_ACCESS_REMOTE_ATOMIC = 1 << 3,
 	PMV_ACCESS_MW_BIND = 1 << 4,
-	PMV_ACCESS_RELAXED_ORDERING = 1 << 20, /**< a hint, accepted without effect where not supported */
+	PMV_ACCESS_RELAXED_ORDERING =
+		1 << 20, /**< a hint, accepted without effect where not supported */
 };
 
 /** Access bits 20..29 are hints: accepted by every driver, without effect where not supported. */
@@ -119,7 +120,8 @@ enum pmv_wc_opcode {
 };
 
 enum pmv_wc_flags {
-	PMV_WC_GRH = 1 << 0,      /**< UD: the first 40 bytes of the receive buffer hold the network header */
+	PMV_WC_GRH =
+		1 << 0, /**< UD: the first 40 bytes of the receive buffer hold the network header */
 	PMV_WC_WITH_IMM = 1 << 1, /**< imm_data is valid */
 	PMV_WC_WITH_INV = 1 << 3, /**< invalidated_rkey is valid */
 };
@@ -133,11 +135,14 @@ enum pmv_wr_opcode {
 };
 
 enum pmv_send_flags {
-	PMV_SEND_FENCE = 1 << 0,     /**< start only when all earlier READs and atomics have completed */
+	PMV_SEND_FENCE =
+		1 << 0, /**< start only when all earlier READs and atomics have completed */
 	PMV_SEND_SIGNALED = 1 << 1,  /**< make a completion (errors always make one) */
 	PMV_SEND_SOLICITED = 1 << 2, /**< set the solicited event bit of the last packet */
-	PMV_SEND_INLINE = 1 << 3,    /**< payload is copied at post; the buffers need no lkey and may be reused at once */
-	PMV_SEND_FLUSH = 1 << 30,    /**< hand the packets to the port before the call returns, not at the end of the turn */
+	PMV_SEND_INLINE = 1 << 3, /**< payload is copied at post; the buffers need no lkey and may
+				     be reused at once */
+	PMV_SEND_FLUSH = 1 << 30, /**< hand the packets to the port before the call returns, not at
+				     the end of the turn */
 };
 
 /** Bits of the mask of pmv_modify_qp(), pmv_query_qp(). */
@@ -167,7 +172,7 @@ enum pmv_qp_attr_mask {
 };
 
 /** QPN of the general services interface (CM datagrams) and of multicast packets. */
-#define PMV_QPN_GSI 1u
+#define PMV_QPN_GSI       1u
 #define PMV_QPN_MULTICAST 0xffffffu
 
 /** The one partition key of a RoCE port: full member of the default partition. */
@@ -177,8 +182,8 @@ enum pmv_qp_attr_mask {
 #define PMV_GRH_BYTES 40u
 
 /** Upper bounds that hold for every device; pmv_query_device() tells the real ones. */
-#define PMV_WORKERS_MAX 16u
-#define PMV_SGE_MAX 32u
+#define PMV_WORKERS_MAX   16u
+#define PMV_SGE_MAX       32u
 #define PMV_MSG_BYTES_MAX 0x80000000u
 
 /** @return static text, never NULL. @note Context: any thread. */

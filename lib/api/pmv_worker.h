@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A worker is one poll-mode lcore's context on a device: it owns a queue pair of the port, timers, a mailbox, and the CQs
- * and QPs created on it. It belongs to the thread that attached it; while it is detached any one thread may set it up.
- * Ownership moves only by detach and attach.
+ * A worker is one poll-mode lcore's context on a device: it owns a queue pair of the port, timers,
+ * a mailbox, and the CQs and QPs created on it. It belongs to the thread that attached it; while it
+ * is detached any one thread may set it up. Ownership moves only by detach and attach.
  */
 #ifndef PMV_WORKER_H
 #define PMV_WORKER_H
@@ -21,13 +21,15 @@ struct pmv_worker_param {
 	uint16_t tx_queue;        /**< transmit queue of the port that only this worker uses */
 	int socket_id;            /**< NUMA node of the worker's memory; < 0: the port's */
 	uint32_t qp_max;          /**< QPs at most, 0 = 4096; rounded up to a power of two */
-	struct rte_mempool *pool; /**< data frames are made from it; data room >= 128 + IP MTU + headroom. The application's */
-	bool no_rx;               /**< the application has its own receive loop and calls pmv_worker_input() */
+	struct rte_mempool *pool; /**< data frames are made from it; data room >= 128 + IP MTU +
+				     headroom. The application's */
+	bool no_rx; /**< the application has its own receive loop and calls pmv_worker_input() */
 };
 
 /**
  * Creates a worker, detached.
- * @return 0; -EINVAL (the log names the argument); -ENOSPC the device has all its nb_workers; -ENOMEM.
+ * @return 0; -EINVAL (the log names the argument); -ENOSPC the device has all its nb_workers;
+ * -ENOMEM.
  * @note Context: any thread.
  */
 PMV_API int pmv_worker_create(struct pmv_device *device, const struct pmv_worker_param *param,
@@ -36,10 +38,12 @@ PMV_API int pmv_worker_create(struct pmv_device *device, const struct pmv_worker
 /** @return 0; -EBUSY CQs or QPs live on it, or it is attached. @note Context: any thread. */
 PMV_API int pmv_worker_destroy(struct pmv_worker *worker);
 
-/** Makes the calling thread the owner. @return 0; -EBUSY another thread owns it. @note Context: the new owner. */
+/** Makes the calling thread the owner. @return 0; -EBUSY another thread owns it. @note Context: the
+ * new owner. */
 PMV_API int pmv_worker_attach(struct pmv_worker *worker);
 
-/** Gives the worker up after a last flush. @return 0; -EPERM the caller is not the owner. @note Context: owner lcore. */
+/** Gives the worker up after a last flush. @return 0; -EPERM the caller is not the owner. @note
+ * Context: owner lcore. */
 PMV_API int pmv_worker_detach(struct pmv_worker *worker);
 
 /**
@@ -49,20 +53,25 @@ PMV_API int pmv_worker_detach(struct pmv_worker *worker);
  */
 PMV_API uint32_t pmv_worker_poll(struct pmv_worker *worker);
 
-/** The same with the time given: `now` in TSC ticks (or in ticks of a simulation), never going back. */
+/** The same with the time given: `now` in TSC ticks (or in ticks of a simulation), never going
+ * back. */
 PMV_API uint32_t pmv_worker_poll_at(struct pmv_worker *worker, uint64_t now);
 
 /**
- * Hands received frames in, for programs with a receive loop of their own; pmv_worker_poll() is a receive burst plus this.
+ * Hands received frames in, for programs with a receive loop of their own; pmv_worker_poll() is a
+ * receive burst plus this.
  * @param mbufs    taken over, but for the foreign ones
- * @param foreign  room for nb pointers: frames that are neither RoCE nor for the connection manager, still the caller's
+ * @param foreign  room for nb pointers: frames that are neither RoCE nor for the connection
+ * manager, still the caller's
  * @return number of foreign frames.
- * @note Context: owner lcore. In `shared` address ownership ARP and ND frames are copied: both sides see them.
+ * @note Context: owner lcore. In `shared` address ownership ARP and ND frames are copied: both
+ * sides see them.
  */
-PMV_API uint32_t pmv_worker_input(struct pmv_worker *worker, struct rte_mbuf **mbufs, uint32_t nb,
-	struct rte_mbuf **foreign);
+PMV_API uint32_t pmv_worker_input(
+	struct pmv_worker *worker, struct rte_mbuf **mbufs, uint32_t nb, struct rte_mbuf **foreign);
 
-/** Sends what is staged. @return frames still waiting because the port took no more. @note Context: owner lcore. */
+/** Sends what is staged. @return frames still waiting because the port took no more. @note Context:
+ * owner lcore. */
 PMV_API uint32_t pmv_worker_flush(struct pmv_worker *worker);
 
 PMV_API struct pmv_device *pmv_worker_get_device(const struct pmv_worker *worker);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The contract between the library and its drivers. A driver embeds the base structs below as the first member of its own,
- * fills a struct pmv_driver and registers it from a constructor; nothing in lib names a driver.
+ * The contract between the library and its drivers. A driver embeds the base structs below as the
+ * first member of its own, fills a struct pmv_driver and registers it from a constructor; nothing
+ * in lib names a driver.
  *
- * Control operations come in two halves. "prepare" runs on any control thread under the device lock: it may allocate,
- * call the kernel, log. "commit" runs on the lcore that owns the worker: O(1), no allocation, no system call, no log.
- * lib/verbs checks arguments that every driver checks alike (NULL, foreign objects, the QP transition table, attribute
- * ranges); a driver checks what only it can know.
+ * Control operations come in two halves. "prepare" runs on any control thread under the device
+ * lock: it may allocate, call the kernel, log. "commit" runs on the lcore that owns the worker:
+ * O(1), no allocation, no system call, no log. lib/verbs checks arguments that every driver checks
+ * alike (NULL, foreign objects, the QP transition table, attribute ranges); a driver checks what
+ * only it can know.
  */
 #ifndef PMV_DRIVER_H
 #define PMV_DRIVER_H
@@ -40,66 +42,72 @@ struct pmv_driver {
 	struct pmv_driver *next; /* registry, written by constructors only */
 };
 
-/* Our addresses; the control thread adds at the end and then raises nb with release, so workers read without a lock. */
+/* Our addresses; the control thread adds at the end and then raises nb with release, so workers
+ * read without a lock. */
 struct pmv_addr_table {
 	struct pmv_ip_addr addr[PMV_ADDRS_MAX];
 	uint32_t nb;
 };
 
-/* Base of a device. Written by control threads under `lock` unless said otherwise; workers read what is constant. */
+/* Base of a device. Written by control threads under `lock` unless said otherwise; workers read
+ * what is constant. */
 struct pmv_device {
 	const struct pmv_driver *driver;
 	struct pmv_device_param param; /* defaults resolved: no 0 left that means "default" */
 	uint16_t port_id;
-	uint16_t ip_mtu;          /* bytes */
-	uint8_t active_mtu;       /* enum pmv_mtu */
-	uint8_t worker_bits;      /* ceil(log2(nb_workers)) */
-	int socket_id;            /* NUMA node of the port, or SOCKET_ID_ANY */
+	uint16_t ip_mtu;     /* bytes */
+	uint8_t active_mtu;  /* enum pmv_mtu */
+	uint8_t worker_bits; /* ceil(log2(nb_workers)) */
+	int socket_id;       /* NUMA node of the port, or SOCKET_ID_ANY */
 	struct rte_ether_addr mac;
-	uint64_t node_guid;       /* host order */
-	uint64_t ticks_per_sec;   /* of pmv_worker_poll(): the TSC's */
+	uint64_t node_guid;     /* host order */
+	uint64_t ticks_per_sec; /* of pmv_worker_poll(): the TSC's */
 	struct pmv_addr_table addrs;
 	union pmv_gid gateway[2]; /* [0] IPv4, [1] IPv6; all-zero = none */
-	pthread_mutex_t lock;     /* serialises prepare halves; never taken on a data lcore's turn */
+	pthread_mutex_t lock; /* serialises prepare halves; never taken on a data lcore's turn */
 	struct pmv_worker *workers[PMV_WORKERS_MAX];
 	uint32_t nb_workers_made;
 	uint32_t nb_pds;
 	struct pmv_nexthops *nexthops;
-	struct pmv_ctl_channel *ctl; /* NULL: no CM */
-	struct pmv_exchange *exchange; /* lives as long as the device: a turn may still be using what was closed */
-	uint64_t epoch;            /* raised after each key that died (release); workers repeat it in epoch_seen */
-	uint32_t addr_version;     /* raised when addresses or gateways change; atomic */
-	uint32_t placement_warned; /* NUMA: a bit per kind of warning that was given */
+	struct pmv_ctl_channel *ctl;   /* NULL: no CM */
+	struct pmv_exchange *exchange; /* lives as long as the device: a turn may still be using
+					  what was closed */
+	uint64_t epoch;        /* raised after each key that died (release); workers repeat it in
+				  epoch_seen */
+	uint32_t addr_version; /* raised when addresses or gateways change; atomic */
+	uint32_t placement_warned;       /* NUMA: a bit per kind of warning that was given */
 	STAILQ_HEAD(, pmv_mr) dying_mrs; /* deregistered, not yet quiescent */
 	STAILQ_ENTRY(pmv_device) next;
 };
 
-/* An asynchronous event source: embedded in CQs and QPs, linked into the worker's list while bits are pending. */
+/* An asynchronous event source: embedded in CQs and QPs, linked into the worker's list while bits
+ * are pending. */
 struct pmv_event_source {
 	TAILQ_ENTRY(pmv_event_source) link;
-	uint32_t pending;  /* bit per enum pmv_event_type; owner lcore */
-	bool is_qp;        /* the source lies in a pmv_qp, else in a pmv_cq */
+	uint32_t pending; /* bit per enum pmv_event_type; owner lcore */
+	bool is_qp;       /* the source lies in a pmv_qp, else in a pmv_cq */
 };
 
 /* Base of a worker. Owner lcore unless said otherwise. */
 struct pmv_worker {
 	struct pmv_device *device;
-	const struct pmv_driver_ops *ops;   /* copy of device->driver->ops: one load less per turn */
+	const struct pmv_driver_ops *ops; /* copy of device->driver->ops: one load less per turn */
 	const struct pmv_host_ops *host;
-	uint64_t now;                       /* ticks; read once per turn */
-	uint64_t turn;                      /* turns begun */
-	uint64_t epoch_seen;                /* device->epoch at the start of the turn; owner stores it with release, dereg reads */
+	uint64_t now;        /* ticks; read once per turn */
+	uint64_t turn;       /* turns begun */
+	uint64_t epoch_seen; /* device->epoch at the start of the turn; owner stores it with
+				release, dereg reads */
 	uint16_t index;
 	uint16_t rx_queue;
 	uint16_t tx_queue;
 	bool no_rx;
 	int socket_id;
-	struct rte_mempool *pool;           /* data frames, the application's */
-	struct pmv_mailbox *mailbox;        /* commands of control threads */
+	struct rte_mempool *pool;    /* data frames, the application's */
+	struct pmv_mailbox *mailbox; /* commands of control threads */
 	TAILQ_HEAD(, pmv_event_source) events;
-	uint32_t nb_cqs;                    /* under device->lock */
-	uint32_t nb_qps;                    /* under device->lock */
-	uint64_t owner;                     /* thread id; 0 detached; see lib/lcore/owner.h */
+	uint32_t nb_cqs; /* under device->lock */
+	uint32_t nb_qps; /* under device->lock */
+	uint64_t owner;  /* thread id; 0 detached; see lib/lcore/owner.h */
 };
 
 struct pmv_pd {
@@ -118,7 +126,8 @@ struct pmv_mr {
 	uint32_t rkey;
 	void *context;
 	uint64_t epoch; /* dereg: the device's epoch once the keys were dead; under device->lock */
-	bool released;  /* dying, quiescent, key slot freed: only MR_RELEASED is left to deliver; under device->lock */
+	bool released;  /* dying, quiescent, key slot freed: only MR_RELEASED is left to deliver;
+			   under device->lock */
 	STAILQ_ENTRY(pmv_mr) next_dying;
 };
 
@@ -126,8 +135,8 @@ struct pmv_cq {
 	const struct pmv_cq_ops *ops; /* must stay first: the inline of pmv_post.h reads it */
 	struct pmv_worker *worker;
 	void *context;
-	uint32_t refs;                /* QPs; under device->lock */
-	uint32_t cqe;                 /* power of two */
+	uint32_t refs; /* QPs; under device->lock */
+	uint32_t cqe;  /* power of two */
 	bool overrun;
 	struct pmv_event_source event;
 };
@@ -139,7 +148,7 @@ struct pmv_av {
 	struct rte_ether_addr dmac;
 	uint8_t traffic_class;
 	uint8_t hop_limit;
-	uint16_t udp_sport;   /* 0: derive from the two QPNs */
+	uint16_t udp_sport; /* 0: derive from the two QPNs */
 	uint32_t flow_label;
 	bool is_v4;
 	bool is_multicast;
@@ -158,81 +167,95 @@ struct pmv_qp {
 	struct pmv_cq *recv_cq;
 	struct pmv_pd *pd;
 	uint32_t qpn;
-	uint8_t state;                /* enum pmv_qp_state; owner lcore writes, others read a snapshot */
-	uint8_t type;                 /* enum pmv_qp_type */
+	uint8_t state; /* enum pmv_qp_state; owner lcore writes, others read a snapshot */
+	uint8_t type;  /* enum pmv_qp_type */
 	uint8_t sq_sig_all;
-	uint8_t comm_est;             /* 1 once a request arrived since RTR; owner writes, the CM reads */
+	uint8_t comm_est; /* 1 once a request arrived since RTR; owner writes, the CM reads */
 	void *context;
-	struct pmv_qp_attr attr;      /* as last committed; owner lcore */
+	struct pmv_qp_attr attr; /* as last committed; owner lcore */
 	struct pmv_qp_cap cap;
 	struct pmv_event_source event;
-	uint8_t ctl_state;            /* state after the last prepared modify; under device->lock: checks of the next one */
-	bool destroying;              /* under device->lock */
-	bool op_pending;              /* a submitted modify or destroy is not finished yet; under device->lock */
-	bool held;                    /* a CM id holds it; under device->lock */
+	uint8_t ctl_state; /* state after the last prepared modify; under device->lock: checks of
+			      the next one */
+	bool destroying;   /* under device->lock */
+	bool op_pending; /* a submitted modify or destroy is not finished yet; under device->lock */
+	bool held;       /* a CM id holds it; under device->lock */
 };
 
-/* A prepared modify: the checked attributes with the address resolved. Copied into the op by lib/verbs. */
+/* A prepared modify: the checked attributes with the address resolved. Copied into the op by
+ * lib/verbs. */
 struct pmv_qp_modify {
 	uint32_t mask;
 	struct pmv_qp_attr attr;
-	struct pmv_av av;   /* valid when mask has PMV_QP_AV */
-	void *driver_data;  /* what prepare allocated; commit takes it over */
+	struct pmv_av av;  /* valid when mask has PMV_QP_AV */
+	void *driver_data; /* what prepare allocated; commit takes it over */
 };
 
 struct pmv_driver_ops {
 	/* device: prepare context */
-	int (*probe)(uint16_t port_id);              /* 0: this driver can run the port */
+	int (*probe)(uint16_t port_id); /* 0: this driver can run the port */
 	int (*device_init)(struct pmv_device *dev);
 	void (*device_fini)(struct pmv_device *dev);
-	void (*device_query)(struct pmv_device *dev, struct pmv_device_attr *attr); /* fills the limits */
+	void (*device_query)(
+		struct pmv_device *dev, struct pmv_device_attr *attr); /* fills the limits */
 
 	/* worker: prepare context */
 	int (*worker_init)(struct pmv_worker *w, const struct pmv_worker_param *param);
 	void (*worker_fini)(struct pmv_worker *w);
 
 	/* worker's turn: owner lcore. w->now is set. */
-	uint32_t (*worker_rx)(struct pmv_worker *w);  /* receive burst and what follows from it; frames received */
-	uint32_t (*worker_input)(struct pmv_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign);
-	void (*worker_frame)(struct pmv_worker *w, struct rte_mbuf *m); /* handed over by another worker */
-	void (*worker_run)(struct pmv_worker *w);     /* timers, then QPs with something to send */
-	void (*worker_ctl_send)(struct pmv_worker *w, struct rte_mbuf *m); /* a whole frame of the CM */
-	uint32_t (*worker_flush)(struct pmv_worker *w);  /* frames that still wait */
+	uint32_t (*worker_rx)(
+		struct pmv_worker *w); /* receive burst and what follows from it; frames received */
+	uint32_t (*worker_input)(
+		struct pmv_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign);
+	void (*worker_frame)(
+		struct pmv_worker *w, struct rte_mbuf *m); /* handed over by another worker */
+	void (*worker_run)(struct pmv_worker *w); /* timers, then QPs with something to send */
+	void (*worker_ctl_send)(
+		struct pmv_worker *w, struct rte_mbuf *m); /* a whole frame of the CM */
+	uint32_t (*worker_flush)(struct pmv_worker *w);    /* frames that still wait */
 	bool (*worker_idle)(const struct pmv_worker *w); /* nothing staged, no attached frame out */
 
-	/* memory: prepare context. reg fills the keys; kill makes them dead at once for every worker. */
+	/* memory: prepare context. reg fills the keys; kill makes them dead at once for every
+	 * worker. */
 	int (*mr_reg)(struct pmv_mr *mr);
 	void (*mr_kill)(struct pmv_mr *mr);
-	bool (*mr_frames_out)(const struct pmv_mr *mr);  /* frames that point into it are with a port */
-	void (*mr_free)(struct pmv_mr *mr);              /* its key slot may be used again */
+	bool (*mr_frames_out)(
+		const struct pmv_mr *mr);   /* frames that point into it are with a port */
+	void (*mr_free)(struct pmv_mr *mr); /* its key slot may be used again */
 	int (*ah_init)(struct pmv_ah *ah);
 
 	/* queues */
-	int (*cq_create)(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq);  /* prepare */
-	void (*cq_free)(struct pmv_cq *cq);                                            /* prepare */
-	void (*cq_query)(const struct pmv_cq *cq, struct pmv_cq_attr *attr);           /* owner */
+	int (*cq_create)(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq); /* prepare */
+	void (*cq_free)(struct pmv_cq *cq);                                           /* prepare */
+	void (*cq_query)(const struct pmv_cq *cq, struct pmv_cq_attr *attr);          /* owner */
 	int (*qp_create)(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *attr,
-		struct pmv_qp **ret_qp);                                               /* prepare: allots the QPN */
-	void (*qp_create_commit)(struct pmv_qp *qp);                                   /* frames find it from here on */
+		struct pmv_qp **ret_qp);             /* prepare: allots the QPN */
+	void (*qp_create_commit)(struct pmv_qp *qp); /* frames find it from here on */
 	int (*qp_modify_prepare)(struct pmv_qp *qp, struct pmv_qp_modify *m);
-	int (*qp_modify_commit)(struct pmv_qp *qp, const struct pmv_qp_modify *m);     /* sets qp->state */
-	void (*qp_destroy_commit)(struct pmv_qp *qp);                                  /* no frame finds it any more */
-	void (*qp_free)(struct pmv_qp *qp);                                            /* prepare */
-	void (*qp_query)(const struct pmv_qp *qp, struct pmv_qp_attr *attr);           /* owner: sq_draining, PSNs */
+	int (*qp_modify_commit)(
+		struct pmv_qp *qp, const struct pmv_qp_modify *m); /* sets qp->state */
+	void (*qp_destroy_commit)(struct pmv_qp *qp);              /* no frame finds it any more */
+	void (*qp_free)(struct pmv_qp *qp);                        /* prepare */
+	void (*qp_query)(
+		const struct pmv_qp *qp, struct pmv_qp_attr *attr); /* owner: sq_draining, PSNs */
 	void (*qp_neigh_commit)(struct pmv_worker *w, const union pmv_gid *nexthop_or_dgid,
-		const struct rte_ether_addr *old_mac, const struct rte_ether_addr *new_mac); /* owner: QPs that send to old */
+		const struct rte_ether_addr *old_mac,
+		const struct rte_ether_addr *new_mac); /* owner: QPs that send to old */
 
 	/* observation; any thread reads snapshots */
 	uint32_t (*worker_stats)(const struct pmv_worker *w, struct pmv_stat *stats, uint32_t nb);
-	void (*qp_stats)(const struct pmv_qp *qp, struct pmv_qp_stats *stats);         /* owner */
-	int (*fault_add)(struct pmv_worker *w, const struct pmv_fault_rule *rule, uint64_t seed); /* owner; cold */
+	void (*qp_stats)(const struct pmv_qp *qp, struct pmv_qp_stats *stats); /* owner */
+	int (*fault_add)(struct pmv_worker *w, const struct pmv_fault_rule *rule,
+		uint64_t seed); /* owner; cold */
 	int (*fault_clear)(struct pmv_worker *w);
 	int (*fault_query)(struct pmv_worker *w, struct pmv_fault_counts *counts);
 };
 
 /* What a driver needs of the library, without including it. All: owner lcore of `w`. */
 struct pmv_host_ops {
-	/* A frame for the control lcore: ARP, ND, IGMP, MLD, ICMP echo, or RoCE to QP 1. Takes the mbuf. */
+	/* A frame for the control lcore: ARP, ND, IGMP, MLD, ICMP echo, or RoCE to QP 1. Takes the
+	 * mbuf. */
 	void (*ctl_input)(struct pmv_worker *w, struct rte_mbuf *m);
 	/* A RoCE frame whose QP lives on worker `target` of the device. Takes the mbuf. */
 	void (*handover)(struct pmv_worker *w, uint16_t target, struct rte_mbuf *m);

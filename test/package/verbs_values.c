@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Enumerators keep libibverbs' numbers, and the CM's keep librdmacm's: compared at compile time where their headers are
- * installed. Compiled by test/package/run; it has no code.
+ * Enumerators keep libibverbs' numbers, and the CM's keep librdmacm's: compared at compile time
+ * where their headers are installed. Compiled by test/package/run; it has no code.
  */
 #include <pmverbs/pmv.h>
 #include <pmverbs/pmv_cm.h>
