@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* clang-format off: the lists below are laid out by hand */
+/* The lists below are laid out by hand. */
+/* clang-format off */
 /*
  * The connection state machine (IBTA vol. 1, 12.9, with the choices listed below) as one const
  * table: state x input gives next state, errno for a user call, and actions. Pure: no clock, no
@@ -33,8 +34,8 @@
  *     DISCONNECTED after it (or when a DREQ comes instead of the RTU). The user's own REJECT and
  *     DESTROY end an attempt without a report. After the ending at most TIMEWAIT_EXIT follows, and
  *     that only after DISCONNECTED. ESTABLISHED at most once.
- *   - DESTROY is legal in every state but LINGER and returns at once; no report ever follows it.
- *     What the peer must still be told is done by LINGER, a record without an id.
+ *   - DESTROY is legal in every state an id can be in and returns at once; no report ever follows
+ *     it. What the peer must still be told is done by (REJ_)LINGER, a record without an id.
  *   - The passive QP is in RTS before the REP leaves; the active one before the RTU leaves.
  *   - One timer per record: arming replaces what runs.
  *   - One kept message per record: SEND_REQ, _REP, _DREQ and _REJ_* store what they send; RESEND
@@ -53,8 +54,8 @@
  *   - An MRA extends only the running wait; after it retries go on as before and a new MRA counts
  *     again.
  *   - REJ 10 (stale) is reported as REJECTED 10. The application retries, the CM does not.
- *   - After a reject of ours the record stays for a while (REJ_SENT) and answers copies of the
- *     peer's message with the same REJ, so that a lost REJ does not become a second
+ *   - After a reject of ours the record stays for a while (REJ_SENT, REJ_LINGER) and answers
+ *     copies of the peer's message with the same REJ, so that a lost REJ does not become a second
  *     CONNECT_REQUEST.
  *
  * Choosing the input (IBTA 12.8, and what Linux peers do)
@@ -93,11 +94,12 @@ enum pmv_cm_state {
 	PMV_CM_ST_REP_SENT,     /* passive: REP under its retry timer */
 	PMV_CM_ST_MRA_REP_RCVD, /* passive: the peer asked for more time */
 	PMV_CM_ST_ESTABLISHED,
-	PMV_CM_ST_DREQ_SENT, /* DREQ under its retry timer */
-	PMV_CM_ST_TIMEWAIT,  /* DISCONNECTED is reported; ID and QPN rest, TIMEWAIT_EXIT follows */
-	PMV_CM_ST_REJ_SENT,  /* over, our REJ is repeated for copies; then IDLE, silently */
-	PMV_CM_ST_REJ_RCVD,  /* over by the peer's REJ 10; ID and QPN rest, then IDLE, silently */
-	PMV_CM_ST_LINGER,    /* id destroyed; ID and QPN rest, the peer is answered; RELEASE */
+	PMV_CM_ST_DREQ_SENT,  /* DREQ under its retry timer */
+	PMV_CM_ST_TIMEWAIT,   /* DISCONNECTED is reported; ID and QPN rest, TIMEWAIT_EXIT follows */
+	PMV_CM_ST_REJ_SENT,   /* over, our REJ is repeated for copies; then IDLE, silently */
+	PMV_CM_ST_REJ_RCVD,   /* over by the peer's REJ; ID and QPN rest, then IDLE, silently */
+	PMV_CM_ST_LINGER,     /* id destroyed; ID and QPN rest, the peer is answered; RELEASE */
+	PMV_CM_ST_REJ_LINGER, /* id destroyed; our REJ is repeated for copies; RELEASE */
 	PMV_CM_ST_MAX,
 };
 
@@ -159,7 +161,7 @@ enum pmv_cm_do {
 	PMV_CM_DO_REARM_RETRY,  /* pmv_cm_retry_next(): sent again */
 	PMV_CM_DO_EXTEND_RETRY, /* pmv_cm_retry_extend() with the MRA's service timeout */
 	PMV_CM_DO_ARM_TIMEWAIT, /* pmv_cm_timewait_us(), then WAIT_OVER */
-	PMV_CM_DO_ARM_HOLD,     /* pmv_cm_rej_hold_us(), then WAIT_OVER */
+	PMV_CM_DO_ARM_HOLD,     /* the longer of it and pmv_cm_rej_hold_us() */
 	PMV_CM_DO_DISARM,
 
 	PMV_CM_DO_LIST_PEER,  /* put the peer's comm ID and QPN into the tables of cm/dup */

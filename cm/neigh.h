@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/* clang-format off: the list below is laid out by hand */
+/* The list below is laid out by hand. */
+/* clang-format off */
 /*
  * The neighbour cache of one device: which MAC belongs to an on-link IP address (as GID) in a VLAN.
  * One machine for ARP and ND (RFC 826, RFC 4861 7.3), pure: calls and packets in, frames to send
@@ -57,14 +58,15 @@ struct pmv_cm_neigh_key {
 
 /*
  * Somebody who waits for an answer; embed it in your record. Owned by the cache from a resolve that
- * returns -EINPROGRESS until pmv_cm_neigh_done_pop() returns it or pmv_cm_neigh_cancel().
+ * returns -EINPROGRESS until pmv_cm_neigh_done_pop() returns it or pmv_cm_neigh_cancel(). Zero it
+ * before its first use.
  */
 struct pmv_cm_neigh_waiter {
 	struct pmv_cm_neigh_waiter *next;  /* the cache's */
 	struct pmv_cm_neigh_waiter **prev; /* the cache's; NULL = not queued */
 	uint64_t deadline;                 /* the cache's, ticks */
 	uint32_t entry; /* result: with err 0 the entry, holding one reference for the waiter */
-	int err;        /* result: 0, or -ETIMEDOUT */
+	int err;        /* result: 0, or -ETIMEDOUT; -EINPROGRESS while it waits */
 };
 
 struct pmv_cm_neigh_entry {
@@ -88,7 +90,7 @@ struct pmv_cm_neigh_entry {
 enum pmv_cm_neigh_do {
 	PMV_CM_NEIGH_DO_BROADCAST, /* ARP request to ff:ff..., NS to the solicited-node group */
 	PMV_CM_NEIGH_DO_UNICAST,   /* the same to `mac` */
-	PMV_CM_NEIGH_DO_CHANGED,   /* the entry has a (new) MAC: tell next hops */
+	PMV_CM_NEIGH_DO_CHANGED,   /* a pinned entry has a (new) MAC: tell next hops */
 	PMV_CM_NEIGH_DO_LOST,      /* no answer; next hops keep the last MAC if there was one */
 };
 
@@ -107,6 +109,7 @@ struct pmv_cm_neigh_out {
 	struct pmv_cm_neigh_action action[PMV_CM_NEIGH_OUT_MAX];
 };
 
+/* Holds pointers into itself: do not copy or move it after init. */
 struct pmv_cm_neigh {
 	struct pmv_cm_neigh_entry *entries;
 	uint32_t *buckets; /* first entry, PMV_CM_NEIGH_NONE */
@@ -116,6 +119,7 @@ struct pmv_cm_neigh {
 	uint32_t free_first; /* chained through hash_next */
 	uint32_t cursor;     /* step(): where the running round over the table is */
 	uint64_t next_due;   /* no entry is due before; may be too early, never too late */
+	uint64_t round_due;  /* the same for what the running round has passed */
 	uint64_t ticks_per_us;
 	struct pmv_cm_hash_key hash_key;
 	struct pmv_cm_neigh_waiter *done; /* results to be fetched */
