@@ -116,7 +116,7 @@ class Program(Process):
         if lab.mtu > 1500:
             device += ',framesz=8192,blocksz=32768,framecnt=512'
         cpu = min(os.sched_getaffinity(0))
-        eal = ['-l', str(cpu), '--no-huge', '-m', '128', '--no-pci', '--no-telemetry', '--in-memory', '--iova-mode=va',
+        eal = ['-l', str(cpu), '--no-huge', '-m', '128', '--no-pci', '--no-telemetry', '--no-shconf', '--iova-mode=va',
                '--vdev', device]
         own = []
         for family, address in OUR_ADDRESS.items():
