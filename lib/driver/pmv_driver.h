@@ -175,9 +175,7 @@ struct pmv_qp {
 	struct pmv_qp_attr attr; /* as last committed; owner lcore */
 	struct pmv_qp_cap cap;
 	struct pmv_event_source event;
-	uint8_t ctl_state; /* state after the last prepared modify; under device->lock: checks of
-			      the next one */
-	bool destroying;   /* under device->lock */
+	bool destroying; /* under device->lock */
 	bool op_pending; /* a submitted modify or destroy is not finished yet; under device->lock */
 	bool held;       /* a CM id holds it; under device->lock */
 };
@@ -235,8 +233,10 @@ struct pmv_driver_ops {
 	int (*qp_modify_prepare)(struct pmv_qp *qp, struct pmv_qp_modify *m);
 	int (*qp_modify_commit)(
 		struct pmv_qp *qp, const struct pmv_qp_modify *m); /* sets qp->state */
-	void (*qp_destroy_commit)(struct pmv_qp *qp);              /* no frame finds it any more */
-	void (*qp_free)(struct pmv_qp *qp);                        /* prepare */
+	/* prepare: m will not be committed; may be NULL */
+	void (*qp_modify_abort)(struct pmv_qp *qp, struct pmv_qp_modify *m);
+	void (*qp_destroy_commit)(struct pmv_qp *qp); /* no frame finds it any more */
+	void (*qp_free)(struct pmv_qp *qp);           /* prepare */
 	void (*qp_query)(
 		const struct pmv_qp *qp, struct pmv_qp_attr *attr); /* owner: sq_draining, PSNs */
 	void (*qp_neigh_commit)(struct pmv_worker *w, const union pmv_gid *nexthop_or_dgid,

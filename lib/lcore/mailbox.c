@@ -228,7 +228,7 @@ pmv_lcore_mailbox_room(struct pmv_worker *w)
 }
 
 struct pmv_lcore_counters *
-pmv_lcore_mailbox_counters(struct pmv_worker *w)
+pmv_lcore_mailbox_counters(const struct pmv_worker *w)
 {
 	return &w->mailbox->counters;
 }

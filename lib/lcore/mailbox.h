@@ -81,7 +81,7 @@ void pmv_lcore_mailbox_leave(struct pmv_worker *w);
 /* Commits at most nb_max queued commands; returns how many. Owner lcore. */
 uint32_t pmv_lcore_mailbox_drain(struct pmv_worker *w, uint32_t nb_max);
 
-struct pmv_lcore_counters *pmv_lcore_mailbox_counters(struct pmv_worker *w);
+struct pmv_lcore_counters *pmv_lcore_mailbox_counters(const struct pmv_worker *w);
 
 /* Adds to a counter: one writer, so a load and a store will do. */
 static inline void

@@ -100,4 +100,11 @@ struct pmv_worker *pmv_verbs_ctl_worker(const struct pmv_ctl_channel *channel, u
 int pmv_verbs_ctl_hold_qp(struct pmv_qp *qp);
 void pmv_verbs_ctl_release_qp(struct pmv_qp *qp);
 
+/*
+ * For lib/verbs: frees pools of closed channels whose frames have all come home. A frame may
+ * outlive its channel and its device, in a queue of the port or of the port at the other end of the
+ * wire.
+ */
+void pmv_verbs_ctl_reap_pools(void);
+
 #endif

@@ -47,4 +47,11 @@ int pmv_verbs_nexthop_del(struct pmv_device *device, const union pmv_gid *gid);
 int pmv_verbs_nexthop_lookup(
 	struct pmv_device *device, const union pmv_gid *gid, uint8_t ret_mac[6]);
 
+/* For lib/verbs: made and destroyed with the device; resolve for callers that hold the device's
+ * lock. */
+int pmv_verbs_nexthops_create(struct pmv_device *device); /* 0; -ENOMEM */
+void pmv_verbs_nexthops_destroy(struct pmv_device *device);
+int pmv_verbs_nexthop_resolve_locked(struct pmv_device *device, const union pmv_gid *dgid,
+	uint16_t sgid_index, uint8_t ret_mac[6]);
+
 #endif

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Protection domains, memory regions and NUMA buffers; see mem.h. Control threads; nothing here
+ * waits.
+ */
+#include "lib/verbs/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <numa.h>
+#include <rte_malloc.h>
+
+#include "lib/lcore/owner.h"
+#include "lib/lcore/placement.h"
+#include "lib/util/log.h"
+#include "lib/verbs/device.h"
+
+#define MR_BYTES_MAX (1ull << 48)
+#define ACCESS_BITS                                                                                \
+	(PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ |               \
+		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_MW_BIND | PMV_ACCESS_OPTIONAL_RANGE)
+
+int
+pmv_alloc_pd(struct pmv_device *dev, struct pmv_pd **ret_pd)
+{
+	struct pmv_pd *pd;
+
+	if (dev == NULL || ret_pd == NULL) {
+		PMV_LOG(ERR, "alloc_pd: device or ret_pd is NULL");
+		return -EINVAL;
+	}
+	pd = calloc(1, sizeof(*pd));
+	if (pd == NULL)
+		return -ENOMEM;
+	pd->device = dev;
+	pmv_verbs_lock(dev);
+	dev->nb_pds++;
+	pmv_verbs_unlock(dev);
+	*ret_pd = pd;
+	return 0;
+}
+
+int
+pmv_dealloc_pd(struct pmv_pd *pd)
+{
+	struct pmv_device *dev;
+	uint32_t refs;
+
+	if (pd == NULL)
+		return -EINVAL;
+	dev = pd->device;
+	pmv_verbs_lock(dev);
+	pmv_verbs_mem_reap(dev);
+	refs = pd->refs;
+	if (refs == 0)
+		dev->nb_pds--;
+	pmv_verbs_unlock(dev);
+	if (refs > 0) {
+		PMV_LOG(ERR, "dealloc_pd: %u regions, QPs or AHs still use it", refs);
+		return -EBUSY;
+	}
+	free(pd);
+	return 0;
+}
+
+static const char *
+reg_problem(const void *addr, uint64_t length, uint64_t iova, uint32_t access)
+{
+	if (length == 0 || length > MR_BYTES_MAX)
+		return "length is not 1..2^48";
+	if ((uintptr_t)addr + (length - 1) < (uintptr_t)addr)
+		return "addr + length wraps";
+	if (iova + (length - 1) < iova)
+		return "iova + length wraps";
+	if (access & ~ACCESS_BITS)
+		return "access has an unknown bit";
+	if ((access & (PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_ATOMIC)) &&
+		!(access & PMV_ACCESS_LOCAL_WRITE))
+		return "access: REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE";
+	return NULL;
+}
+
+/* Under the lock; takes mr over. */
+static int
+reg(struct pmv_mr *mr)
+{
+	struct pmv_device *dev = mr->pd->device;
+	int rc;
+
+	pmv_verbs_mem_reap(dev);
+	rc = dev->driver->ops->mr_reg(mr);
+	if (rc < 0)
+		return rc;
+	mr->pd->refs++;
+	pmv_lcore_placement_check(
+		dev, PMV_LCORE_PLACEMENT_REGION, pmv_lcore_placement_of_memory(mr->addr));
+	return 0;
+}
+
+int
+pmv_reg_mr_iova(struct pmv_pd *pd, void *addr, uint64_t length, uint64_t iova, uint32_t access,
+	struct pmv_mr **ret_mr)
+{
+	const char *problem = pd == NULL || ret_mr == NULL
+				      ? "pd or ret_mr is NULL"
+				      : reg_problem(addr, length, iova, access);
+	struct pmv_device *dev;
+	struct pmv_mr *mr;
+	int rc;
+
+	if (problem != NULL) {
+		PMV_LOG(ERR, "reg_mr: %s", problem);
+		return -EINVAL;
+	}
+	dev = pd->device;
+	mr = rte_zmalloc_socket("pmv_mr", dev->driver->mr_bytes, 0, dev->socket_id);
+	if (mr == NULL)
+		return -ENOMEM;
+	mr->pd = pd;
+	mr->addr = addr;
+	mr->length = length;
+	mr->iova = iova;
+	mr->access = access;
+	pmv_verbs_lock(dev);
+	rc = reg(mr);
+	pmv_verbs_unlock(dev);
+	if (rc < 0) {
+		PMV_LOG(ERR, "reg_mr: %s",
+			rc == -ENOSPC ? "the device's mr_max is reached" : strerror(-rc));
+		rte_free(mr);
+		return rc;
+	}
+	*ret_mr = mr;
+	return 0;
+}
+
+int
+pmv_reg_mr(struct pmv_pd *pd, void *addr, uint64_t length, uint32_t access, struct pmv_mr **ret_mr)
+{
+	return pmv_reg_mr_iova(pd, addr, length, (uintptr_t)addr, access, ret_mr);
+}
+
+/* No lcore can touch the region any more. */
+static bool
+is_quiescent(const struct pmv_mr *mr)
+{
+	struct pmv_device *dev = mr->pd->device;
+	struct pmv_worker *w;
+	uint32_t i;
+
+	for (i = 0; i < dev->param.nb_workers; i++) {
+		w = dev->workers[i];
+		/* Acquire: what the turns before did to the memory is done. */
+		if (w != NULL && !pmv_lcore_owner_is_quiet(w) &&
+			__atomic_load_n(&w->epoch_seen, __ATOMIC_ACQUIRE) < mr->epoch)
+			return false;
+	}
+	return !dev->driver->ops->mr_frames_out(mr);
+}
+
+static void
+release(struct pmv_mr *mr)
+{
+	mr->pd->device->driver->ops->mr_free(mr);
+	mr->pd->refs--;
+	mr->released = true;
+}
+
+int
+pmv_dereg_mr(struct pmv_mr *mr)
+{
+	struct pmv_device *dev;
+	bool done;
+
+	if (mr == NULL)
+		return -EINVAL;
+	dev = mr->pd->device;
+	pmv_verbs_lock(dev);
+	dev->driver->ops->mr_kill(mr);
+	mr->epoch = dev->epoch + 1;
+	/* Release: a turn that sees this epoch sees the keys dead; pairs with pmv_worker_poll_at.
+	 */
+	__atomic_store_n(&dev->epoch, mr->epoch, __ATOMIC_RELEASE);
+	done = is_quiescent(mr);
+	if (done)
+		release(mr);
+	else
+		STAILQ_INSERT_TAIL(&dev->dying_mrs, mr, next_dying);
+	pmv_verbs_unlock(dev);
+	if (!done)
+		return -EINPROGRESS;
+	rte_free(mr);
+	return 0;
+}
+
+void
+pmv_verbs_mem_reap(struct pmv_device *dev)
+{
+	struct pmv_mr *mr;
+
+	STAILQ_FOREACH(mr, &dev->dying_mrs, next_dying)
+	if (!mr->released && is_quiescent(mr))
+		release(mr);
+}
+
+bool
+pmv_verbs_mem_take_released(struct pmv_device *dev, void **ret_context)
+{
+	struct pmv_mr *mr;
+
+	STAILQ_FOREACH(mr, &dev->dying_mrs, next_dying)
+	if (mr->released)
+		break;
+	if (mr == NULL)
+		return false;
+	STAILQ_REMOVE(&dev->dying_mrs, mr, pmv_mr, next_dying);
+	*ret_context = mr->context;
+	rte_free(mr);
+	return true;
+}
+
+void
+pmv_verbs_mem_forget_events(struct pmv_device *dev)
+{
+	void *context;
+
+	while (pmv_verbs_mem_take_released(dev, &context))
+		continue;
+}
+
+int
+pmv_query_mr(const struct pmv_mr *mr, struct pmv_mr_attr *ret_attr)
+{
+	if (mr == NULL || ret_attr == NULL)
+		return -EINVAL;
+	*ret_attr = (struct pmv_mr_attr){
+		.addr = mr->addr,
+		.length = mr->length,
+		.iova = mr->iova,
+		.lkey = mr->lkey,
+		.rkey = mr->rkey,
+		.access = mr->access,
+	};
+	return 0;
+}
+
+uint32_t
+pmv_mr_lkey(const struct pmv_mr *mr)
+{
+	return mr->lkey;
+}
+
+uint32_t
+pmv_mr_rkey(const struct pmv_mr *mr)
+{
+	return mr->rkey;
+}
+
+void
+pmv_mr_set_context(struct pmv_mr *mr, void *context)
+{
+	mr->context = context;
+}
+
+/* Pages that pmv_buf_free must give back, from the same arithmetic. */
+static size_t
+buf_bytes(uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return (size_t)((bytes + page - 1) & ~(page - 1));
+}
+
+void *
+pmv_buf_alloc(uint64_t bytes, int socket_id)
+{
+	void *p;
+
+	if (bytes == 0 || bytes > MR_BYTES_MAX || numa_available() < 0)
+		return NULL;
+	if (socket_id < 0)
+		return numa_alloc_local(buf_bytes(bytes));
+	if (socket_id > numa_max_node()) {
+		PMV_LOG(ERR, "buf_alloc: socket_id %d: no such NUMA node", socket_id);
+		return NULL;
+	}
+	p = numa_alloc_onnode(buf_bytes(bytes), socket_id);
+	return p;
+}
+
+void
+pmv_buf_free(void *ptr, uint64_t bytes)
+{
+	if (ptr != NULL)
+		numa_free(ptr, buf_bytes(bytes));
+}

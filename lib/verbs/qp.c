@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Queue pairs: arguments, transitions and ranges are checked here, the driver prepares, and the
+ * commit runs on the owner of the worker: at once when the caller is it (or the worker is
+ * detached), by mailbox in the submit forms. Control threads; the commit_* functions run on the
+ * owner lcore.
+ */
+#include "lib/api/pmv_qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lcore/mailbox.h"
+#include "lib/util/log.h"
+#include "lib/verbs/av.h"
+#include "lib/verbs/device.h"
+#include "lib/verbs/qp_attr.h"
+#include "lib/verbs/qp_state.h"
+
+/* A modify on its way: what was prepared, and the state it was checked against. */
+struct modify {
+	struct pmv_qp_modify m;
+	uint8_t from;
+	bool committed; /* the driver has taken it over; owner, before the op is done */
+};
+
+/* A snapshot when the caller is not the owner. */
+static uint8_t
+state_of(const struct pmv_qp *qp)
+{
+	return __atomic_load_n(&qp->state, __ATOMIC_ACQUIRE);
+}
+
+/* ---- create ---- */
+
+static const char *
+create_problem(
+	const struct pmv_pd *pd, const struct pmv_worker *w, const struct pmv_qp_init_attr *a)
+{
+	if (pd == NULL || w == NULL || a == NULL)
+		return "pd, worker or attr is NULL";
+	if (pd->device != w->device)
+		return "pd and worker are of different devices";
+	if (a->send_cq == NULL || a->recv_cq == NULL)
+		return "send_cq or recv_cq is NULL";
+	if (a->send_cq->worker != w || a->recv_cq->worker != w)
+		return "send_cq or recv_cq is of another worker";
+	return NULL;
+}
+
+static void
+commit_create(struct pmv_op *op)
+{
+	struct pmv_qp *qp = op->object;
+
+	qp->worker->ops->qp_create_commit(qp);
+}
+
+/* The base fields; what the driver set already it sets to the same. */
+static void
+fill_base(struct pmv_qp *qp, struct pmv_pd *pd, struct pmv_worker *w,
+	const struct pmv_qp_init_attr *a)
+{
+	qp->worker = w;
+	qp->pd = pd;
+	qp->send_cq = a->send_cq;
+	qp->recv_cq = a->recv_cq;
+	qp->type = (uint8_t)a->qp_type;
+	qp->sq_sig_all = a->sq_sig_all;
+	qp->context = a->qp_context;
+	qp->cap = a->cap;
+	qp->event.is_qp = true;
+}
+
+/* +1 or -1 on everything that must outlive the QP. Under the lock. */
+static void
+add_refs(struct pmv_qp *qp, int n)
+{
+	qp->pd->refs += (uint32_t)n;
+	qp->send_cq->refs += (uint32_t)n;
+	qp->recv_cq->refs += (uint32_t)n;
+	qp->worker->nb_qps += (uint32_t)n;
+}
+
+/* Under the lock. */
+static int
+create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *a, struct pmv_qp **ret_qp)
+{
+	struct pmv_device_attr limits;
+	const char *problem;
+	struct pmv_qp *qp;
+	int rc;
+
+	if (a->qp_type != PMV_QPT_RC && a->qp_type != PMV_QPT_UD) {
+		PMV_LOG(ERR, "create_qp: attr.qp_type %d is not RC or UD", a->qp_type);
+		return -ENOTSUP;
+	}
+	pmv_verbs_device_attr(w->device, &limits);
+	problem = pmv_verbs_qp_cap_check(&limits, &a->cap);
+	if (problem != NULL) {
+		PMV_LOG(ERR, "create_qp: attr.cap.%s", problem);
+		return -EINVAL;
+	}
+	rc = w->ops->qp_create(pd, w, a, &qp);
+	if (rc < 0) {
+		PMV_LOG(ERR, "create_qp: worker %u: %s", w->index,
+			rc == -ENOSPC ? "no QPN left" : strerror(-rc));
+		return rc;
+	}
+	fill_base(qp, pd, w, a);
+	if (pmv_lcore_mailbox_post(w, commit_create, qp, NULL, 0) < 0) {
+		PMV_LOG(ERR, "create_qp: no memory for the command to worker %u", w->index);
+		w->ops->qp_free(qp);
+		return -ENOMEM;
+	}
+	add_refs(qp, 1);
+	*ret_qp = qp;
+	return 0;
+}
+
+int
+pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *attr,
+	struct pmv_qp **ret_qp)
+{
+	const char *problem = ret_qp == NULL ? "ret_qp is NULL" : create_problem(pd, w, attr);
+	struct pmv_qp_init_attr a;
+	int rc;
+
+	if (problem != NULL) {
+		PMV_LOG(ERR, "create_qp: %s", problem);
+		return -EINVAL;
+	}
+	a = *attr;
+	pmv_verbs_lock(w->device);
+	rc = create(pd, w, &a, ret_qp);
+	pmv_verbs_unlock(w->device);
+	if (rc == 0)
+		attr->cap = a.cap;
+	return rc;
+}
+
+/* ---- modify ---- */
+
+static bool
+may_be_current(enum pmv_qp_state state)
+{
+	return state >= PMV_QPS_RTR && state <= PMV_QPS_SQE;
+}
+
+/* The state to go to, or -EINVAL. */
+static int
+check_transition(const struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, uint8_t from)
+{
+	enum pmv_qp_state to = mask & PMV_QP_STATE ? a->qp_state : (enum pmv_qp_state)from;
+	uint32_t missing, superfluous;
+
+	if ((mask & PMV_QP_CUR_STATE) &&
+		(!may_be_current(a->cur_qp_state) || a->cur_qp_state != from)) {
+		PMV_LOG(ERR, "modify_qp 0x%06x: cur_qp_state is not the state %s", qp->qpn,
+			pmv_qp_state_str((enum pmv_qp_state)from));
+		return -EINVAL;
+	}
+	if ((uint32_t)to <= PMV_QPS_ERR &&
+		pmv_verbs_qp_state_check(pmv_verbs_qp_transition(qp->type, from, (uint8_t)to), mask,
+			&missing, &superfluous) == 0)
+		return (int)to;
+	if ((uint32_t)to > PMV_QPS_ERR ||
+		!pmv_verbs_qp_transition(qp->type, from, (uint8_t)to)->legal)
+		PMV_LOG(ERR, "modify_qp 0x%06x: qp_state: no way from %s to %s", qp->qpn,
+			pmv_qp_state_str((enum pmv_qp_state)from), pmv_qp_state_str(to));
+	else
+		PMV_LOG(ERR, "modify_qp 0x%06x: %s to %s: %s is %s", qp->qpn,
+			pmv_qp_state_str((enum pmv_qp_state)from), pmv_qp_state_str(to),
+			pmv_verbs_qp_attr_name(missing != 0 ? missing : superfluous),
+			missing != 0 ? "missing" : "not allowed");
+	return -EINVAL;
+}
+
+/* Checks and prepares. Under the lock. */
+static int
+prepare(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct modify *ret)
+{
+	struct pmv_device *dev = qp->worker->device;
+	struct pmv_device_attr limits;
+	const char *problem;
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->from = state_of(qp);
+	rc = check_transition(qp, a, mask, ret->from);
+	if (rc < 0)
+		return rc;
+	pmv_verbs_device_attr(dev, &limits);
+	problem = pmv_verbs_qp_attr_check(&limits, a, mask);
+	if (problem != NULL) {
+		PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, problem);
+		return -EINVAL;
+	}
+	ret->m.mask = mask;
+	ret->m.attr = *a;
+	ret->m.attr.qp_state = (enum pmv_qp_state)rc;
+	if (mask & PMV_QP_AV) {
+		rc = pmv_verbs_av_resolve(dev, &a->ah_attr, false, "modify_qp", &ret->m.av);
+		if (rc < 0)
+			return rc;
+	}
+	rc = qp->worker->ops->qp_modify_prepare(qp, &ret->m);
+	if (rc < 0)
+		PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, strerror(-rc));
+	return rc;
+}
+
+static void
+abort_modify(struct pmv_qp *qp, struct modify *mod)
+{
+	if (qp->worker->ops->qp_modify_abort != NULL)
+		qp->worker->ops->qp_modify_abort(qp, &mod->m);
+}
+
+/*
+ * Owner. The QP may have gone to ERR or SQE since prepare looked: then what was checked does not
+ * hold. To ERR and RESET it may go from anywhere (but RESET to ERR, which the table refused).
+ */
+static int
+commit(struct pmv_qp *qp, struct modify *mod)
+{
+	enum pmv_qp_state to = mod->m.attr.qp_state;
+	int rc;
+
+	if (state_of(qp) != mod->from && to != PMV_QPS_ERR && to != PMV_QPS_RESET)
+		return -EINVAL;
+	mod->committed = true;
+	rc = qp->worker->ops->qp_modify_commit(qp, &mod->m);
+	if (rc < 0)
+		return rc;
+	if (to == PMV_QPS_RESET)
+		memset(&qp->attr, 0, sizeof(qp->attr));
+	else
+		pmv_verbs_qp_attr_copy(&qp->attr, &mod->m.attr, mod->m.mask);
+	return 0;
+}
+
+/* No operation may start on it. Under the lock. */
+static bool
+is_busy(const struct pmv_qp *qp)
+{
+	return qp->destroying || qp->op_pending;
+}
+
+/* Under the lock. */
+static int
+modify_here(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask)
+{
+	struct modify mod;
+	int rc;
+
+	if (is_busy(qp)) {
+		PMV_LOG(ERR, "modify_qp 0x%06x: another operation is under way", qp->qpn);
+		return -EINVAL;
+	}
+	rc = pmv_lcore_mailbox_enter(qp->worker);
+	if (rc < 0) {
+		PMV_LOG(ERR, "modify_qp 0x%06x: another thread owns worker %u", qp->qpn,
+			qp->worker->index);
+		return rc;
+	}
+	rc = prepare(qp, a, mask, &mod);
+	if (rc == 0) {
+		rc = commit(qp, &mod);
+		if (!mod.committed)
+			abort_modify(qp, &mod);
+		if (rc < 0)
+			PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, strerror(-rc));
+	}
+	pmv_lcore_mailbox_leave(qp->worker);
+	return rc;
+}
+
+int
+pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask)
+{
+	int rc;
+
+	if (qp == NULL || attr == NULL) {
+		PMV_LOG(ERR, "modify_qp: qp or attr is NULL");
+		return -EINVAL;
+	}
+	pmv_verbs_lock(qp->worker->device);
+	rc = modify_here(qp, attr, mask);
+	pmv_verbs_unlock(qp->worker->device);
+	return rc;
+}
+
+static void
+commit_modify(struct pmv_op *op)
+{
+	op->result = commit(op->object, op->prepared);
+}
+
+/* In pmv_op_poll() of the submitter. */
+static void
+finish_modify(struct pmv_op *op)
+{
+	struct pmv_qp *qp = op->object;
+	struct modify *mod = op->prepared;
+	struct pmv_device *dev = qp->worker->device;
+
+	pmv_verbs_lock(dev);
+	qp->op_pending = false;
+	if (!mod->committed)
+		abort_modify(qp, mod);
+	pmv_verbs_unlock(dev);
+	if (op->result < 0)
+		PMV_LOG(ERR, "modify_qp 0x%06x: its state changed meanwhile", qp->qpn);
+	free(mod);
+}
+
+/* Under the lock; mod is the op's if it succeeds. */
+static int
+submit_modify(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct modify *mod,
+	struct pmv_op *op)
+{
+	int rc;
+
+	if (is_busy(qp)) {
+		PMV_LOG(ERR, "modify_qp 0x%06x: another operation is under way", qp->qpn);
+		return -EINVAL;
+	}
+	rc = prepare(qp, a, mask, mod);
+	if (rc < 0)
+		return rc;
+	op->commit = commit_modify;
+	op->finish = finish_modify;
+	op->object = qp;
+	op->prepared = mod;
+	qp->op_pending = true;
+	rc = pmv_lcore_mailbox_submit(qp->worker, op);
+	if (rc < 0) {
+		qp->op_pending = false;
+		abort_modify(qp, mod);
+	}
+	return rc;
+}
+
+/* An op that is still on its way, or done and not polled, is not ours to overwrite. */
+static bool
+is_op_free(const struct pmv_op *op)
+{
+	return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == PMV_LCORE_OP_IDLE;
+}
+
+int
+pmv_modify_qp_submit(
+	struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask, struct pmv_op *op)
+{
+	struct modify *mod;
+	int rc;
+
+	if (qp == NULL || attr == NULL || op == NULL || !is_op_free(op)) {
+		PMV_LOG(ERR, "modify_qp: qp, attr or op is NULL, or op is in use");
+		return -EINVAL;
+	}
+	mod = malloc(sizeof(*mod));
+	if (mod == NULL)
+		return -ENOMEM;
+	pmv_verbs_lock(qp->worker->device);
+	rc = submit_modify(qp, attr, mask, mod, op);
+	pmv_verbs_unlock(qp->worker->device);
+	if (rc < 0)
+		free(mod);
+	return rc;
+}
+
+/* ---- query ---- */
+
+int
+pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init_attr *ret_init)
+{
+	int rc;
+
+	if (qp == NULL || ret_attr == NULL)
+		return -EINVAL;
+	rc = pmv_lcore_mailbox_enter(qp->worker);
+	if (rc < 0)
+		return rc;
+	*ret_attr = qp->attr;
+	ret_attr->qp_state = (enum pmv_qp_state)qp->state;
+	ret_attr->cur_qp_state = (enum pmv_qp_state)qp->state;
+	ret_attr->cap = qp->cap;
+	qp->worker->ops->qp_query(qp, ret_attr);
+	pmv_lcore_mailbox_leave(qp->worker);
+	if (ret_init != NULL)
+		*ret_init = (struct pmv_qp_init_attr){
+			.send_cq = qp->send_cq,
+			.recv_cq = qp->recv_cq,
+			.cap = qp->cap,
+			.qp_type = (enum pmv_qp_type)qp->type,
+			.sq_sig_all = qp->sq_sig_all,
+			.qp_context = qp->context,
+		};
+	return 0;
+}
+
+/* ---- destroy ---- */
+
+/* Owner. */
+static void
+unlink_qp(struct pmv_qp *qp)
+{
+	struct pmv_worker *w = qp->worker;
+
+	w->ops->qp_destroy_commit(qp);
+	if (qp->event.pending != 0)
+		TAILQ_REMOVE(&w->events, &qp->event, link);
+	qp->event.pending = 0;
+}
+
+/* Under the lock; the owner has let go. */
+static void
+free_qp(struct pmv_qp *qp)
+{
+	add_refs(qp, -1);
+	qp->worker->ops->qp_free(qp);
+}
+
+static int
+check_destroy(const struct pmv_qp *qp)
+{
+	if (!qp->held && !is_busy(qp))
+		return 0;
+	PMV_LOG(ERR, "destroy_qp 0x%06x: %s", qp->qpn,
+		qp->held ? "a CM id holds it" : "another operation is under way");
+	return -EBUSY;
+}
+
+static int
+destroy_here(struct pmv_qp *qp)
+{
+	int rc = check_destroy(qp);
+
+	if (rc < 0)
+		return rc;
+	rc = pmv_lcore_mailbox_enter(qp->worker);
+	if (rc < 0) {
+		PMV_LOG(ERR, "destroy_qp 0x%06x: another thread owns worker %u", qp->qpn,
+			qp->worker->index);
+		return rc;
+	}
+	unlink_qp(qp);
+	pmv_lcore_mailbox_leave(qp->worker);
+	free_qp(qp);
+	return 0;
+}
+
+int
+pmv_destroy_qp(struct pmv_qp *qp)
+{
+	struct pmv_device *dev;
+	int rc;
+
+	if (qp == NULL)
+		return -EINVAL;
+	dev = qp->worker->device;
+	pmv_verbs_lock(dev);
+	rc = destroy_here(qp);
+	pmv_verbs_unlock(dev);
+	return rc;
+}
+
+static void
+commit_destroy(struct pmv_op *op)
+{
+	unlink_qp(op->object);
+}
+
+/* In pmv_op_poll() of the submitter. */
+static void
+finish_destroy(struct pmv_op *op)
+{
+	struct pmv_qp *qp = op->object;
+	struct pmv_device *dev = qp->worker->device;
+
+	pmv_verbs_lock(dev);
+	free_qp(qp);
+	pmv_verbs_unlock(dev);
+	op->object = NULL;
+}
+
+static int
+submit_destroy(struct pmv_qp *qp, struct pmv_op *op)
+{
+	int rc = check_destroy(qp);
+
+	if (rc < 0)
+		return rc;
+	op->commit = commit_destroy;
+	op->finish = finish_destroy;
+	op->object = qp;
+	qp->destroying = true;
+	rc = pmv_lcore_mailbox_submit(qp->worker, op);
+	if (rc < 0)
+		qp->destroying = false;
+	return rc;
+}
+
+int
+pmv_destroy_qp_submit(struct pmv_qp *qp, struct pmv_op *op)
+{
+	struct pmv_device *dev;
+	int rc;
+
+	if (qp == NULL || op == NULL || !is_op_free(op)) {
+		PMV_LOG(ERR, "destroy_qp: qp or op is NULL, or op is in use");
+		return -EINVAL;
+	}
+	dev = qp->worker->device;
+	pmv_verbs_lock(dev);
+	rc = submit_destroy(qp, op);
+	pmv_verbs_unlock(dev);
+	return rc;
+}
+
+/* ---- fields ---- */
+
+bool
+pmv_qp_comm_est(const struct pmv_qp *qp)
+{
+	return __atomic_load_n(&qp->comm_est, __ATOMIC_ACQUIRE) != 0;
+}
+
+uint32_t
+pmv_qp_num(const struct pmv_qp *qp)
+{
+	return qp->qpn;
+}
+
+enum pmv_qp_type
+pmv_qp_get_type(const struct pmv_qp *qp)
+{
+	return (enum pmv_qp_type)qp->type;
+}
+
+enum pmv_qp_state
+pmv_qp_get_state(const struct pmv_qp *qp)
+{
+	return (enum pmv_qp_state)state_of(qp);
+}
+
+struct pmv_worker *
+pmv_qp_get_worker(const struct pmv_qp *qp)
+{
+	return qp->worker;
+}
+
+struct pmv_pd *
+pmv_qp_get_pd(const struct pmv_qp *qp)
+{
+	return qp->pd;
+}
