@@ -16,7 +16,7 @@
 static const char *const memory_options[] = { "--no-huge", "-m", "--socket-mem", "--huge-dir",
 	"--legacy-mem", NULL };
 static const char *const lcore_options[] = { "-l", "-c", "--lcores", "-s", "-S", NULL };
-static const char *const plain_defaults[] = { "--no-pci", "--in-memory", "--no-telemetry",
+static const char *const plain_defaults[] = { "--no-pci", "--no-shconf", "--no-telemetry",
 	"--log-level=lib.eal:warning" };
 
 /* "-l0" and "--lcores=0" are -l and --lcores. */

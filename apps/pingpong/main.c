@@ -73,8 +73,8 @@ create_objects(struct pingpong *pp)
 static int
 post_recv(struct pingpong *pp)
 {
-	struct pmv_sge sge = { (uintptr_t)pp->buf + SIZE_MAX_BYTES, SIZE_MAX_BYTES,
-		pmv_mr_lkey(pp->mr) };
+	uint64_t addr = (uintptr_t)pp->buf + SIZE_MAX_BYTES;
+	struct pmv_sge sge = { addr, SIZE_MAX_BYTES, pmv_mr_lkey(pp->mr) };
 	struct pmv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
 
 	return pmv_post_recv(pmv_cm_id_qp(pp->conn), &wr, 1) == 1 ? 0 : -EIO;
@@ -173,18 +173,18 @@ on_cm_event(struct pingpong *pp, const struct pmv_cm_event *ev)
 		return pp->role.is_client ? post_send(pp) : 0;
 	case PMV_CM_EVENT_DISCONNECTED:
 		pp->done = true;
-		if (pp->role.is_client && pp->nb_done < pp->role.count && !pmv_app_stop) {
+		if (pp->role.is_client && pp->nb_done < pp->role.count) {
 			pmv_app_say("%s ended the connection early", pp->peer);
 			pp->failed = true;
 		}
-		return 0;
+		break;
 	case PMV_CM_EVENT_TIMEWAIT_EXIT:
-		return 0;
+		break;
 	default:
 		pmv_app_say_cm_failure(ev, pp->peer);
 		pp->done = pp->failed = true;
-		return 0;
 	}
+	return 0;
 }
 
 static int
@@ -220,22 +220,19 @@ on_completion(struct pingpong *pp, const struct pmv_wc *wc)
 
 /* The heart of every poll-mode program: turn worker and CM, take what came of it, never wait. */
 static void
-run(struct pingpong *pp, uint64_t deadline_ms)
+run(struct pingpong *pp)
 {
 	struct pmv_cm_event *ev;
 	struct pmv_wc wc[16];
 	int ret = 0;
 
-	while (!pp->done && ret >= 0 &&
-		(deadline_ms != 0 ? pmv_app_now_ms() < deadline_ms : !pmv_app_stop)) {
+	while (!pp->done && ret >= 0 && !pmv_app_stop) {
 		pmv_app_endpoint_poll(&pp->ep);
 		while (ret >= 0 && pmv_cm_get_event(pp->ep.cm, &ev) > 0) {
 			ret = on_cm_event(pp, ev);
 			pmv_cm_ack_event(pp->ep.cm, ev);
 		}
-		uint32_t nb = pmv_poll_cq(pp->cq, wc, 16);
-
-		for (uint32_t i = 0; i < nb && ret >= 0; i++)
+		for (int i = 0, nb = (int)pmv_poll_cq(pp->cq, wc, 16); i < nb && ret >= 0; i++)
 			ret = on_completion(pp, &wc[i]);
 	}
 	if (ret < 0) {
@@ -245,18 +242,8 @@ run(struct pingpong *pp, uint64_t deadline_ms)
 	}
 }
 
-static void
-print_result(struct pingpong *pp)
-{
-	struct pmv_app_latency l;
-
-	pmv_app_latency_compute(pp->round_trips, pp->nb_done, &l);
-	printf("%" PRIu64 " round trips of %" PRIu64
-	       " bytes with %s: average %.2f us, p50 %.2f us, p99 %.2f us\n",
-		pp->nb_done, pp->role.size, pp->peer, l.average_us, l.p50_us, l.p99_us);
-}
-
-/* Takes down what start() and create_objects() made, in the other order. */
+/* Takes down what was made, in the other order. After Ctrl-C the peer gets its DREQ from destroying
+ * the id. */
 static void
 destroy(struct pingpong *pp)
 {
@@ -280,18 +267,18 @@ destroy(struct pingpong *pp)
 static void
 work(struct pingpong *pp)
 {
-	if (pmv_app_endpoint_attach(&pp->ep) != 0 || create_objects(pp) != 0 || start(pp) != 0) {
-		pp->failed = true;
+	struct pmv_app_latency l;
+
+	pp->failed =
+		pmv_app_endpoint_attach(&pp->ep) != 0 || create_objects(pp) != 0 || start(pp) != 0;
+	if (!pp->failed)
+		run(pp);
+	if (pp->nb_done == 0 || pp->role.is_server)
 		return;
-	}
-	run(pp, 0);
-	/* Ctrl-C: tell the peer, and give it two seconds to answer. */
-	if (!pp->done && pp->conn != NULL && pmv_cm_disconnect(pp->conn) == 0)
-		run(pp, pmv_app_now_ms() + 2000);
-	if (pp->nb_done > 0 && pp->role.is_client)
-		print_result(pp);
-	else if (!pp->failed)
-		printf("%" PRIu64 " messages answered\n", pp->nb_done);
+	pmv_app_latency_compute(pp->round_trips, pp->nb_done, &l);
+	printf("%" PRIu64 " round trips of %" PRIu64
+	       " bytes: average %.2f us, p50 %.2f us, p99 %.2f us\n",
+		pp->nb_done, pp->role.size, l.average_us, l.p50_us, l.p99_us);
 }
 
 int
