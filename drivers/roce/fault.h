@@ -32,7 +32,10 @@ uint32_t pmv_roce_fault_due(struct pmv_roce_worker *w, enum pmv_fault_dir dir, u
 /* Frames that are held back. */
 uint32_t pmv_roce_fault_held(const struct pmv_roce_worker *w);
 
-/* Forgets the rules; nothing may be held any more. */
+/* No rule acts any more; what is held stays held. */
+void pmv_roce_fault_disarm(struct pmv_roce_worker *w);
+
+/* Back to a worker without rules; nothing may be held any more. */
 void pmv_roce_fault_free(struct pmv_roce_worker *w);
 
 /* The fault_* operations of the driver contract, but for clear (worker.c). */

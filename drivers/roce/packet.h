@@ -64,6 +64,10 @@ int pmv_roce_hdr_init(struct pmv_roce_hdr *h, const struct pmv_device *dev, cons
 enum pmv_wire_verdict pmv_roce_packet_parse(
 	struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_pkt *p);
 
+/* Of a frame that is not RoCE: its tag is the device's; its destination is one of our addresses. */
+bool pmv_roce_packet_vlan_is_ours(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p);
+bool pmv_roce_packet_dest_is_ours(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p);
+
 /*
  * Starts a frame in a new mbuf of `pool`: template copied, `hdr_len` bytes (BTH and extension
  * headers) reserved behind it. Returns NULL when the pool is empty (counted). *ret_bth points at

@@ -72,14 +72,28 @@ enum pmv_roce_region_verdict {
 	PMV_ROCE_REGION_RANGE,  /* not wholly inside */
 };
 
+/* What somebody wants of a key. */
+struct pmv_roce_span {
+	uint64_t va;
+	uint64_t len;
+	uint32_t key;
+	uint32_t access; /* rights that must all be there (enum pmv_access_flags); 0 = local read */
+};
+
 /*
  * Translates [va, va + len) under a key. len 0 is OK without any check and gives *ret_ptr = NULL.
- * @param access  rights that must all be there (enum pmv_access_flags); 0 = local read
- * @param ret_mr  may be NULL
+ * ret_mr may be NULL. Any worker.
  */
-enum pmv_roce_region_verdict pmv_roce_region_check(const struct pmv_roce_device *dev,
-	const struct pmv_pd *pd, uint32_t key, uint64_t va, uint64_t len, uint32_t access,
-	uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr);
+enum pmv_roce_region_verdict pmv_roce_region_grant(const struct pmv_roce_device *dev,
+	const struct pmv_pd *pd, const struct pmv_roce_span *span, uint8_t **ret_ptr,
+	struct pmv_roce_mr **ret_mr);
+
+/* The same with the span written out. */
+#define pmv_roce_region_check(dev, pd, key_, va_, len_, access_, ret_ptr, ret_mr)                  \
+	pmv_roce_region_grant((dev), (pd),                                                         \
+		&(const struct pmv_roce_span){                                                     \
+			.va = (va_), .len = (len_), .key = (key_), .access = (access_) },          \
+		(ret_ptr), (ret_mr))
 
 /* -ENOMEM. Control thread. */
 int pmv_roce_regions_init(struct pmv_roce_device *dev);

@@ -40,7 +40,7 @@ struct pmv_roce_worker {
 	struct rte_mempool *ack_pool; /* responses without payload: never starved by data (house
 					 rule for ACKs) */
 	struct pmv_wheel wheel;       /* one node a QP, see retry.h */
-	TAILQ_HEAD(, pmv_roce_qp)
+	TAILQ_HEAD(pmv_roce_run_list, pmv_roce_qp)
 	run; /* QPs that have something to send and could not send it all */
 	TAILQ_HEAD(, pmv_roce_qp)
 	acks;                          /* QPs that owe an acknowledgement at the end of the burst */

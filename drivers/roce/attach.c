@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Attached user memory and its way back: see attach.h. Owner lcore, but for the free callback,
+ * which runs wherever a frame is freed.
+ */
+#include "drivers/roce/attach.h"
+
+#include <errno.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_malloc.h>
+
+#include "drivers/roce/completer.h"
+#include "drivers/roce/worker.h"
+
+#define SLOT_MASK   (PMV_ROCE_ATTACH_SLOTS - 1)
+#define HOLE        UINT32_MAX /* in `out`: collected while an older frame was still away */
+#define COLLECT_MAX 256u       /* frames collected in a turn */
+#define SCAN_MAX    64u        /* entries looked at in a turn behind a frame that is late */
+
+_Static_assert((PMV_ROCE_ATTACH_SLOTS & SLOT_MASK) == 0, "indices are masked");
+
+/* Line 1: owner lcore. Line 2 is also written by the lcore that frees the frame. */
+struct pmv_roce_attach_slot {
+	struct pmv_roce_mr *mr;
+	uint32_t *frames_out;
+	struct pmv_roce_qp *qp;
+	struct rte_mbuf_ext_shared_info shinfo __rte_cache_aligned;
+	uint32_t back; /* writer: the free callback 1 (release), the owner 0 */
+} __rte_cache_aligned;
+
+static void
+frame_back(void *addr, void *arg)
+{
+	struct pmv_roce_attach_slot *slot = arg;
+
+	/* back-release: pairs with back-acquire in collect; the port's reads of the memory come
+	 * before. */
+	__atomic_store_n(&slot->back, 1, __ATOMIC_RELEASE);
+}
+
+int
+pmv_roce_attach_init(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+	int socket_id = w->base.socket_id;
+
+	memset(a, 0, sizeof(*a));
+	if (w->dev->reach == PMV_ROCE_REACH_NONE)
+		return 0;
+	a->slot = rte_zmalloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(*a->slot),
+		RTE_CACHE_LINE_SIZE, socket_id);
+	a->free_list = rte_malloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(uint32_t),
+		RTE_CACHE_LINE_SIZE, socket_id);
+	a->out = rte_malloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(uint32_t),
+		RTE_CACHE_LINE_SIZE, socket_id);
+	if (a->slot == NULL || a->free_list == NULL || a->out == NULL) {
+		pmv_roce_attach_fini(w);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < PMV_ROCE_ATTACH_SLOTS; i++)
+		a->free_list[i] = PMV_ROCE_ATTACH_SLOTS - 1 - i;
+	a->nb_free = PMV_ROCE_ATTACH_SLOTS;
+	a->allowed = true;
+	return 0;
+}
+
+void
+pmv_roce_attach_fini(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+
+	rte_free(a->slot);
+	rte_free(a->free_list);
+	rte_free(a->out);
+	memset(a, 0, sizeof(*a));
+}
+
+/* Raises or lowers the region's count of this worker's frames. The release pairs with
+ * pmv_roce_mr_frames_out(). */
+static inline void
+mr_count(struct pmv_roce_worker *w, struct pmv_roce_mr *mr, int n)
+{
+	uint32_t *nb = &mr->frames_out[w->base.index].nb;
+
+	__atomic_store_n(nb, *nb + (uint32_t)n, __ATOMIC_RELEASE);
+}
+
+int
+pmv_roce_attach_bytes(struct pmv_roce_worker *w, struct rte_mbuf *m, uint8_t *ptr, uint32_t len,
+	const struct pmv_roce_attach_for *owner)
+{
+	struct pmv_roce_attach *a = &w->attach;
+	struct pmv_roce_attach_slot *slot;
+	struct rte_mbuf *seg;
+	uint32_t index;
+
+	if (unlikely(a->nb_free == 0 || a->out_tail - a->out_head == PMV_ROCE_ATTACH_SLOTS)) {
+		w->stats.attach_busy++;
+		return -EAGAIN;
+	}
+	seg = rte_pktmbuf_alloc(w->base.pool);
+	if (unlikely(seg == NULL)) {
+		w->stats.attach_busy++;
+		return -EAGAIN;
+	}
+	index = a->free_list[--a->nb_free];
+	slot = &a->slot[index];
+	*slot = (struct pmv_roce_attach_slot){ .mr = owner->mr,
+		.frames_out = owner->frames_out,
+		.qp = owner->qp,
+		.shinfo = { .free_cb = frame_back, .fcb_opaque = slot } };
+	rte_mbuf_ext_refcnt_set(&slot->shinfo, 1);
+	a->out[a->out_tail++ & SLOT_MASK] = index;
+	if (owner->frames_out != NULL)
+		(*owner->frames_out)++;
+	mr_count(w, owner->mr, 1);
+	rte_pktmbuf_attach_extbuf(
+		seg, ptr, (uintptr_t)ptr + owner->mr->io_delta, (uint16_t)len, &slot->shinfo);
+	seg->data_len = (uint16_t)len;
+	rte_pktmbuf_lastseg(m)->next = seg;
+	m->nb_segs++;
+	m->pkt_len += len;
+	w->stats.attached++;
+	return 0;
+}
+
+/* Takes back the slot at position `at` of `out` if its frame is; false: it is not. */
+static bool
+collect_one(struct pmv_roce_worker *w, uint32_t at)
+{
+	struct pmv_roce_attach *a = &w->attach;
+	uint32_t index = a->out[at & SLOT_MASK];
+	struct pmv_roce_attach_slot *slot = &a->slot[index];
+	struct pmv_roce_qp *qp;
+
+	/* back-acquire: pairs with back-release in frame_back(). */
+	if (!__atomic_load_n(&slot->back, __ATOMIC_ACQUIRE))
+		return false;
+	qp = slot->qp;
+	mr_count(w, slot->mr, -1);
+	a->out[at & SLOT_MASK] = HOLE;
+	a->free_list[a->nb_free++] = index;
+	if (slot->frames_out != NULL && --*slot->frames_out == 0 && qp != NULL)
+		pmv_roce_completer_frames_back(qp);
+	return true;
+}
+
+/* Behind a frame that is late others may be home: an eye on some of them each turn. */
+static void
+scan(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+
+	for (uint32_t i = 0; i < SCAN_MAX; i++, a->out_scan++) {
+		if (a->out_scan - a->out_head >= a->out_tail - a->out_head)
+			a->out_scan = a->out_head;
+		if (a->out[a->out_scan & SLOT_MASK] != HOLE)
+			collect_one(w, a->out_scan);
+	}
+}
+
+void
+pmv_roce_attach_collect(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+	uint32_t i;
+
+	for (i = 0; i < COLLECT_MAX && a->out_head != a->out_tail; i++) {
+		if (a->out[a->out_head & SLOT_MASK] != HOLE && !collect_one(w, a->out_head)) {
+			scan(w);
+			return;
+		}
+		a->out_head++;
+	}
+}
+
+void
+pmv_roce_attach_forget(struct pmv_roce_worker *w, const struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_attach *a = &w->attach;
+
+	for (uint32_t i = a->out_head; i != a->out_tail; i++) {
+		uint32_t index = a->out[i & SLOT_MASK];
+
+		if (index == HOLE || a->slot[index].qp != qp)
+			continue;
+		a->slot[index].qp = NULL;
+		a->slot[index].frames_out = NULL;
+	}
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Opening and closing of a device, limits, and what its port can reach: see device.h. Control
+ * threads.
+ */
+#include "drivers/roce/device.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "drivers/roce/rdatomic.h"
+#include "lib/util/log.h"
+#include "lib/wire/flow_label.h"
+
+/*
+ * Ports that copy a frame with the CPU, in this process, before they let go of it: any memory that
+ * we may read, they may read. All others (hardware, but also virtual ports in front of hardware or
+ * of another process: bonding, virtio-user, memif without copies) get EAL memory only. A net_ring
+ * whose other end lies in a secondary process must be run without MULTI_SEGS: no attached frame,
+ * EAL memory or not, can be freed there.
+ */
+static const char *const cpu_ports[] = { "net_ring", "net_af_packet", "net_tap", "net_pcap" };
+
+int
+pmv_roce_device_probe(uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+
+	return rte_eth_dev_info_get(port_id, &info) == 0 ? 0 : -ENODEV;
+}
+
+static enum pmv_roce_reach
+reach_find(uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf;
+
+	if (rte_eth_dev_conf_get(port_id, &conf) != 0 ||
+		rte_eth_dev_info_get(port_id, &info) != 0 ||
+		(conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) == 0)
+		return PMV_ROCE_REACH_NONE;
+	for (uint32_t i = 0; i < RTE_DIM(cpu_ports); i++) {
+		if (info.driver_name != NULL && strcmp(info.driver_name, cpu_ports[i]) == 0)
+			return PMV_ROCE_REACH_ANY;
+	}
+	return PMV_ROCE_REACH_EAL;
+}
+
+int
+pmv_roce_device_init(struct pmv_device *base)
+{
+	struct pmv_roce_device *dev = (struct pmv_roce_device *)base;
+	int rc = 0;
+
+	if (base->param.seed != 0)
+		pmv_random_init(&dev->random, base->param.seed);
+	else
+		rc = pmv_random_seed_os(&dev->random);
+	if (rc < 0) {
+		PMV_LOG(ERR, "port %u: no random numbers: %s", base->port_id, strerror(-rc));
+		return rc;
+	}
+	dev->reach = reach_find(base->port_id);
+	/* Datagrams of one device take one path, as Linux's do. */
+	dev->ud_sport = pmv_flow_label_sport(
+		(uint32_t)(base->node_guid ^ base->node_guid >> 20) & PMV_FLOW_LABEL_MASK);
+	return pmv_roce_regions_init(dev);
+}
+
+void
+pmv_roce_device_fini(struct pmv_device *base)
+{
+	pmv_roce_regions_fini((struct pmv_roce_device *)base);
+}
+
+void
+pmv_roce_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
+{
+	const struct pmv_roce_device *dev = (const struct pmv_roce_device *)base;
+
+	attr->max_rd_atomic = PMV_ROCE_RD_MAX;
+	attr->local_ack_delay = PMV_ROCE_ACK_DELAY;
+	attr->max_qp = PMV_ROCE_QP_MAX;
+	attr->max_qp_wr = PMV_ROCE_QP_WR_MAX;
+	attr->max_sge = PMV_ROCE_SGE_MAX;
+	attr->max_inline = PMV_ROCE_INLINE_MAX;
+	attr->max_cqe = PMV_ROCE_CQE_MAX;
+	attr->max_mr = dev->regions.nb_slots;
+	attr->max_mr_size = PMV_ROCE_MR_BYTES_MAX;
+	attr->max_msg_size = PMV_MSG_BYTES_MAX;
+}

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The receive path: see rx.h. Owner lcore. One pass a frame; the next frame's headers are
+ * prefetched meanwhile.
+ */
+#include "drivers/roce/rx.h"
+
+#include <rte_branch_prediction.h>
+#include <rte_ethdev.h>
+#include <rte_prefetch.h>
+
+#include "drivers/roce/ack.h"
+#include "drivers/roce/completer.h"
+#include "drivers/roce/fault.h"
+#include "drivers/roce/qp.h"
+#include "drivers/roce/responder.h"
+#include "drivers/roce/ud.h"
+
+#define PREFETCH 3u /* frames ahead */
+
+#define PROTO_ICMP   1u
+#define PROTO_IGMP   2u
+#define PROTO_ICMPV6 58u
+#define HOP_BY_HOP   0u
+#define ICMP_ECHO    8u
+
+/* What became of a frame. */
+enum fate {
+	FATE_DONE,    /* free it */
+	FATE_TAKEN,   /* somebody has it */
+	FATE_FOREIGN, /* the application's */
+};
+
+/* Control frames, by who needs them. */
+enum ctl_kind {
+	CTL_NONE,
+	CTL_NEIGH, /* ARP, neighbour discovery: the application may need it too */
+	CTL_OTHER, /* IGMP, MLD, echo requests to us */
+};
+
+static inline enum fate
+drop(struct pmv_roce_worker *w, enum pmv_roce_drop why)
+{
+	w->stats.drop[why]++;
+	return FATE_DONE;
+}
+
+/* One byte of a frame that may be a chain; -1 behind its end. */
+static int
+byte_at(const struct rte_mbuf *m, uint32_t off)
+{
+	uint8_t buf;
+	const uint8_t *p = rte_pktmbuf_read(m, off, 1, &buf);
+
+	return p == NULL ? -1 : *p;
+}
+
+/* ICMPv6 types: RFC 4861 4 (133..137), RFC 2710 and 3810 (130..132, 143), RFC 4443 4.1 (128). */
+static enum ctl_kind
+icmpv6_kind(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p)
+{
+	uint32_t off = p->ip.l4_off;
+	uint32_t proto = p->ip.proto;
+	int type;
+
+	if (proto == HOP_BY_HOP) { /* MLD carries a router alert (RFC 2710 3) */
+		int next = byte_at(p->m, off);
+		int words = byte_at(p->m, off + 1);
+
+		if (next < 0 || words < 0)
+			return CTL_NONE;
+		proto = (uint32_t)next;
+		off += ((uint32_t)words + 1) * 8;
+	}
+	if (proto != PROTO_ICMPV6)
+		return CTL_NONE;
+	type = byte_at(p->m, off);
+	if (type >= 133 && type <= 137)
+		return CTL_NEIGH;
+	if ((type >= 130 && type <= 132) || type == 143)
+		return CTL_OTHER;
+	return type == 128 && pmv_roce_packet_dest_is_ours(w, p) ? CTL_OTHER : CTL_NONE;
+}
+
+static enum ctl_kind
+ctl_kind(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p)
+{
+	if (!pmv_roce_packet_vlan_is_ours(w, p))
+		return CTL_NONE;
+	if (p->ip.ethertype == PMV_ETHERTYPE_ARP)
+		return CTL_NEIGH;
+	if (p->ip.l4_off == 0)
+		return CTL_NONE;
+	if (p->ip.is_v6)
+		return icmpv6_kind(w, p);
+	if (p->ip.proto == PROTO_IGMP)
+		return CTL_OTHER;
+	return p->ip.proto == PROTO_ICMP && byte_at(p->m, p->ip.l4_off) == ICMP_ECHO &&
+			       pmv_roce_packet_dest_is_ours(w, p)
+		       ? CTL_OTHER
+		       : CTL_NONE;
+}
+
+static void
+ctl_input(struct pmv_roce_worker *w, struct rte_mbuf *m)
+{
+	w->stats.rx_ctl++;
+	w->base.host->ctl_input(&w->base, m);
+}
+
+/* Not RoCE: the control lcore's, or the application's, or both. */
+static __rte_noinline enum fate
+not_roce(struct pmv_roce_worker *w, const struct pmv_roce_pkt *p)
+{
+	const struct pmv_device *dev = w->base.device;
+	enum ctl_kind kind;
+	struct rte_mbuf *copy;
+
+	/* ctl-acquire: pairs with the release when a CM attaches. Without one nothing is for it. */
+	if (__atomic_load_n(&dev->ctl, __ATOMIC_ACQUIRE) == NULL)
+		return FATE_FOREIGN;
+	kind = ctl_kind(w, p);
+	if (kind == CTL_NONE)
+		return FATE_FOREIGN;
+	if (dev->param.ownership == PMV_ADDR_OWN) {
+		ctl_input(w, p->m);
+		return FATE_TAKEN;
+	}
+	if (kind == CTL_NEIGH) {
+		copy = rte_pktmbuf_copy(p->m, w->base.pool, 0, UINT32_MAX);
+		if (copy != NULL)
+			ctl_input(w, copy);
+		else
+			w->stats.drop[PMV_ROCE_DROP_NO_MBUF]++;
+	}
+	return FATE_FOREIGN;
+}
+
+static __rte_noinline enum fate
+bad_frame(struct pmv_roce_worker *w, const struct pmv_roce_pkt *p, enum pmv_wire_verdict v)
+{
+	if (v == PMV_WIRE_NOT_ROCE)
+		return not_roce(w, p);
+	if (v == PMV_WIRE_NB)
+		return drop(w, (enum pmv_roce_drop)p->drop);
+	w->stats.verdict[v]++;
+	return v == PMV_WIRE_FRAGMENT_LATER ? FATE_FOREIGN : FATE_DONE;
+}
+
+/* QP 1 is the CM's: management datagrams only. */
+static enum fate
+gsi(struct pmv_roce_worker *w, const struct pmv_roce_pkt *p)
+{
+	if (p->roce.op->opclass != PMV_OPCLASS_UD)
+		return drop(w, PMV_ROCE_DROP_QP_CLASS);
+	ctl_input(w, p->m);
+	return FATE_TAKEN;
+}
+
+/* No QP here. Another worker's, or nobody's. */
+static __rte_noinline enum fate
+no_qp(struct pmv_roce_worker *w, const struct pmv_roce_pkt *p, bool may_hand_over)
+{
+	const struct pmv_device *dev = w->base.device;
+	uint32_t target = p->roce.bth.dqpn >> (PMV_IDMAP_ID_BITS - dev->worker_bits);
+
+	if (p->roce.bth.dqpn == PMV_QPN_MULTICAST || !may_hand_over || target == w->base.index ||
+		target >= dev->param.nb_workers)
+		return drop(w, PMV_ROCE_DROP_QPN);
+	w->stats.rx_handover++;
+	w->base.host->handover(&w->base, (uint16_t)target, p->m);
+	return FATE_TAKEN;
+}
+
+/* The frame comes from where our frames to the peer go, and goes to where they come from. */
+static inline bool
+is_from_peer(const struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	const struct pmv_eth_ip_tmpl *t = &qp->hdr.tmpl;
+	const uint8_t *theirs = p->hdr + p->ip.l3_off;
+	const uint8_t *ours = qp->hdr.bytes + t->l3_off;
+
+	if (unlikely(t->is_v6 != p->ip.is_v6))
+		return false;
+	if (t->is_v6)
+		return memcmp(theirs + 8, ours + 24, PMV_GID_LEN) == 0 &&
+		       memcmp(theirs + 24, ours + 8, PMV_GID_LEN) == 0;
+	return memcmp(theirs + 12, ours + 16, 4) == 0 && memcmp(theirs + 16, ours + 12, 4) == 0;
+}
+
+/* Requests are taken in RTR, RTS, SQD, SQE, responses in RTS, SQD, SQE (IBTA vol. 1, 10.3.1). */
+#define STATES_REQUEST                                                                             \
+	(1u << PMV_QPS_RTR | 1u << PMV_QPS_RTS | 1u << PMV_QPS_SQD | 1u << PMV_QPS_SQE)
+#define STATES_RESPONSE (STATES_REQUEST & ~(1u << PMV_QPS_RTR))
+
+static inline enum fate
+qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	const struct pmv_opcode_info *op = p->roce.op;
+	bool request = (op->flags & PMV_OPF_REQUEST) != 0;
+	uint32_t states = request ? STATES_REQUEST : STATES_RESPONSE;
+
+	if (unlikely(
+		    op->opclass != (qp->base.type == PMV_QPT_UD ? PMV_OPCLASS_UD : PMV_OPCLASS_RC)))
+		return drop(w, PMV_ROCE_DROP_QP_CLASS);
+	if (unlikely((states >> qp->base.state & 1) == 0))
+		return drop(w, PMV_ROCE_DROP_QP_STATE);
+	if (op->opclass == PMV_OPCLASS_UD) {
+		pmv_roce_ud_rx(w, qp, p);
+		return FATE_DONE;
+	}
+	if (unlikely(!is_from_peer(qp, p)))
+		return drop(w, PMV_ROCE_DROP_PEER_ADDR);
+	if (request)
+		pmv_roce_responder_rx(w, qp, p);
+	else
+		pmv_roce_completer_rx(w, qp, p);
+	return FATE_DONE;
+}
+
+static inline enum fate
+frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
+{
+	enum pmv_wire_verdict v;
+	struct pmv_roce_qp *qp;
+	struct pmv_roce_pkt p;
+
+	v = pmv_roce_packet_parse(w, m, &p);
+	if (unlikely(v != PMV_WIRE_OK))
+		return bad_frame(w, &p, v);
+	if (unlikely(p.roce.bth.dqpn == PMV_QPN_GSI))
+		return gsi(w, &p);
+	if (unlikely(p.roce.op->opclass == PMV_OPCLASS_UC || p.roce.op->opclass == PMV_OPCLASS_CNP))
+		return drop(w, PMV_ROCE_DROP_OPCODE);
+	qp = pmv_idmap_lookup(&w->qps, p.roce.bth.dqpn);
+	if (unlikely(qp == NULL))
+		return no_qp(w, &p, may_hand_over);
+	return qp_frame(w, qp, &p);
+}
+
+/* True: the frame is foreign and still the caller's. */
+static inline bool
+input(struct pmv_roce_worker *w, struct rte_mbuf *m)
+{
+	enum fate fate = frame(w, m, true);
+
+	if (likely(fate == FATE_DONE))
+		rte_pktmbuf_free(m);
+	return unlikely(fate == FATE_FOREIGN);
+}
+
+void
+pmv_roce_rx_late(struct pmv_roce_worker *w, struct rte_mbuf *m)
+{
+	if (input(w, m)) {
+		w->stats.drop[PMV_ROCE_DROP_FOREIGN]++;
+		rte_pktmbuf_free(m);
+	}
+}
+
+/* Foreign frames stay the application's when they pass unharmed, and in their place. */
+static __rte_noinline bool
+input_faulty(struct pmv_roce_worker *w, struct rte_mbuf *m)
+{
+	struct rte_mbuf *out[PMV_ROCE_FAULT_OUT];
+	uint32_t nb = pmv_roce_fault_pass(w, PMV_FAULT_RX, m, out);
+	bool foreign = false;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (out[i] == m)
+			foreign = input(w, m);
+		else
+			pmv_roce_rx_late(w, out[i]);
+	}
+	return foreign;
+}
+
+/* Frames in, foreign frames out (foreign may be the same array). */
+static inline uint32_t
+burst(struct pmv_roce_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign)
+{
+	uint32_t nb_foreign = 0;
+
+	for (uint32_t i = 0; i < nb && i < PREFETCH; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+	for (uint32_t i = 0; i < nb; i++) {
+		bool is_foreign;
+
+		if (i + PREFETCH < nb)
+			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH], void *));
+		is_foreign = unlikely(w->fault != NULL) ? input_faulty(w, m[i]) : input(w, m[i]);
+		if (unlikely(is_foreign))
+			foreign[nb_foreign++] = m[i];
+	}
+	w->stats.rx_frames += nb;
+	pmv_roce_ack_flush(w);
+	return nb_foreign;
+}
+
+uint32_t
+pmv_roce_rx_input(
+	struct pmv_worker *base, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign)
+{
+	return burst(pmv_roce_worker(base), m, nb, foreign);
+}
+
+uint32_t
+pmv_roce_rx_poll(struct pmv_worker *base)
+{
+	struct pmv_roce_worker *w = pmv_roce_worker(base);
+	struct rte_mbuf *m[PMV_ROCE_RX_BURST];
+	uint32_t nb, nb_foreign;
+
+	nb = rte_eth_rx_burst(base->device->port_id, base->rx_queue, m, PMV_ROCE_RX_BURST);
+	if (nb == 0)
+		return 0;
+	nb_foreign = burst(w, m, nb, m);
+	if (unlikely(nb_foreign > 0)) {
+		w->stats.drop[PMV_ROCE_DROP_FOREIGN] += nb_foreign;
+		rte_pktmbuf_free_bulk(m, nb_foreign);
+	}
+	return nb;
+}
+
+void
+pmv_roce_rx_frame(struct pmv_worker *base, struct rte_mbuf *m)
+{
+	struct pmv_roce_worker *w = pmv_roce_worker(base);
+	enum fate fate = frame(w, m, false);
+
+	/* What another worker found to be RoCE is not foreign now. */
+	if (fate != FATE_TAKEN)
+		rte_pktmbuf_free(m);
+}
