@@ -173,8 +173,12 @@ pmv_app_endpoint_detach(struct pmv_app_endpoint *ep)
 uint32_t
 pmv_app_endpoint_poll(struct pmv_app_endpoint *ep)
 {
-	uint32_t work = pmv_worker_poll(ep->worker);
+	uint32_t work;
 
+	/* Nobody's: taking down after a failed attach. */
+	if (!ep->is_attached)
+		return 0;
+	work = pmv_worker_poll(ep->worker);
 	work += pmv_cm_poll(ep->cm);
 	if (work > 0) {
 		ep->nb_idle = 0;

@@ -105,6 +105,8 @@ pmv_demo_end_close(struct pmv_demo_end *end)
 
 	if (end->ep.device == NULL)
 		return 0;
+	/* Regions end in turns of their worker. */
+	ret = pmv_app_endpoint_attach(&end->ep);
 	if (end->cq != NULL)
 		ret |= pmv_app_endpoint_free_cq(&end->ep, end->cq);
 	ret |= pmv_app_endpoint_free_mr(&end->ep, end->data_mr);

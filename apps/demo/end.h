@@ -79,7 +79,7 @@ int pmv_demo_end_open(struct pmv_demo_end *end, const struct pmv_app_options *op
 int pmv_demo_end_create_qp(struct pmv_demo_end *end, enum pmv_demo_role role, struct pmv_cm_id *id);
 /* Destroys queue pairs and ids; owner lcore. */
 void pmv_demo_end_hang_up(struct pmv_demo_end *end);
-/* @return 0; a negative errno after it has said why. */
+/* Any thread, while the end is detached. @return 0; a negative errno after it has said why. */
 int pmv_demo_end_close(struct pmv_demo_end *end);
 
 /* @return 0 or a negative errno. */

@@ -235,15 +235,12 @@ run(struct pingpong *pp)
 		for (int i = 0, nb = (int)pmv_poll_cq(pp->cq, wc, 16); i < nb && ret >= 0; i++)
 			ret = on_completion(pp, &wc[i]);
 	}
-	if (ret < 0) {
-		pmv_app_say(
-			"the connection to %s failed on this side: %s", pp->peer, strerror(-ret));
-		pp->failed = true;
-	}
+	if (ret < 0)
+		pmv_app_say("the connection to %s failed here: %s", pp->peer, strerror(-ret));
+	pp->failed |= ret < 0;
 }
 
-/* Takes down what was made, in the other order. After Ctrl-C the peer gets its DREQ from destroying
- * the id. */
+/* The other way round. After Ctrl-C it is destroying the id that sends the DREQ. */
 static void
 destroy(struct pingpong *pp)
 {
@@ -265,41 +262,38 @@ destroy(struct pingpong *pp)
 }
 
 static void
-work(struct pingpong *pp)
+print_result(struct pingpong *pp)
 {
 	struct pmv_app_latency l;
 
-	pp->failed =
-		pmv_app_endpoint_attach(&pp->ep) != 0 || create_objects(pp) != 0 || start(pp) != 0;
-	if (!pp->failed)
-		run(pp);
 	if (pp->nb_done == 0 || pp->role.is_server)
 		return;
 	pmv_app_latency_compute(pp->round_trips, pp->nb_done, &l);
-	printf("%" PRIu64 " round trips of %" PRIu64
-	       " bytes: average %.2f us, p50 %.2f us, p99 %.2f us\n",
-		pp->nb_done, pp->role.size, l.average_us, l.p50_us, l.p99_us);
+	printf("%" PRIu64 " round trips of %" PRIu64 " bytes: ", pp->nb_done, pp->role.size);
+	printf("average %.2f us, p50 %.2f us, p99 %.2f us\n", l.average_us, l.p50_us, l.p99_us);
 }
 
 int
 main(int argc, char **argv)
 {
-	struct pingpong pp = { 0 };
+	struct pingpong pp = { .role = { .cm_port = 7175, .count = 1000, .size = 64 } };
 	struct pmv_app_spec spec = { .usage = "-s | -c -a ADDR [options]\n", .role = &pp.role };
 	struct pmv_app_options options = { 0 };
 	struct pmv_app_args args;
 	int status;
 
-	pp.role =
-		(struct pmv_app_role){ .cm_port = 7175, .count = 1000, .count_min = 1, .size = 64 };
-	pp.role.size_min = 1;
+	pp.role.count_min = pp.role.size_min = 1;
 	pp.role.size_max = SIZE_MAX_BYTES;
 	status = pmv_app_begin(argc, argv, &spec, &args, &options);
 	if (status >= 0)
 		return status;
 	pp.failed = pmv_app_endpoint_open(&options, &pp.ep) != 0;
 	if (!pp.failed) {
-		work(&pp);
+		pp.failed = pmv_app_endpoint_attach(&pp.ep) != 0 || create_objects(&pp) != 0 ||
+			    start(&pp) != 0;
+		if (!pp.failed)
+			run(&pp);
+		print_result(&pp);
 		destroy(&pp);
 	}
 	return pmv_app_finish(&args, pp.failed);
