@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * CRC-32 for the ICRC: ISA-L's kernel where the build has it, else eight table look-ups per eight
- * bytes. Runs on worker lcores over every byte sent and received. The masked copy of the headers
- * lives on the stack: one pass over it beats several short CRC calls, each of which pays its own
- * final reduction.
+ * CRC-32 for the ICRC. Runs on worker lcores over every byte sent and received. Three kernels give
+ * the same number: our own vector code where the machine can run it, else ISA-L's where the build
+ * has it, else eight table look-ups per eight bytes.
  */
 #include "lib/wire/icrc.h"
 
@@ -12,9 +11,13 @@
 #endif
 
 #include "lib/util/assert.h"
+#include "lib/wire/icrc_vector.h"
 
-/* Bytes of the packet that one masked copy takes: the longest headers (IPv6, UDP, BTH, AtomicETH:
- * 88) and a small payload. */
+/*
+ * Bytes of the packet that one masked copy takes, where there is no vector kernel: the longest
+ * headers (IPv6, UDP, BTH, AtomicETH: 88) and a small payload. One pass over a copy beats several
+ * short CRC calls.
+ */
 #define COPY_MAX 128
 
 /*
@@ -86,8 +89,8 @@ pmv_icrc_update_table(uint32_t state, const uint8_t *buf, uint32_t len)
 	return state;
 }
 
-uint32_t
-pmv_icrc_update(uint32_t state, const uint8_t *buf, uint32_t len)
+static uint32_t
+update_scalar(uint32_t state, const uint8_t *buf, uint32_t len)
 {
 #ifdef PMV_HAVE_ISAL
 	/* ISA-L complements before and after; the raw register wants neither. */
@@ -97,44 +100,69 @@ pmv_icrc_update(uint32_t state, const uint8_t *buf, uint32_t len)
 #endif
 }
 
-/* The fields that routers and switches may change, as ones (IBTA vol. 1, 7.8.1; RoCEv2 annex
- * A17.3.3). */
-static void
-headers_mask(uint8_t *p, bool is_v6)
+uint32_t
+pmv_icrc_update(uint32_t state, const uint8_t *buf, uint32_t len)
 {
-	uint8_t *udp;
-
-	if (is_v6) {
-		p[0] |= 0x0f; /* traffic class, high half */
-		p[1] = 0xff;  /* its low half, flow label */
-		p[2] = 0xff;
-		p[3] = 0xff;
-		p[7] = 0xff; /* hop limit */
-		udp = p + 40;
-	} else {
-		p[1] = 0xff;  /* TOS */
-		p[8] = 0xff;  /* TTL */
-		p[10] = 0xff; /* header checksum */
-		p[11] = 0xff;
-		udp = p + 20;
-	}
-	udp[6] = 0xff; /* checksum */
-	udp[7] = 0xff;
-	udp[12] = 0xff; /* FECN, BECN, reserved */
+	if (pmv_icrc_vector_is_usable && len > 0)
+		return pmv_icrc_vector(state, buf, len);
+	return update_scalar(state, buf, len);
 }
 
-uint32_t
-pmv_icrc_start(const uint8_t *l3, bool is_v6, uint32_t len)
+/*
+ * The fields that routers and switches may change, as ones (IBTA vol. 1, 7.8.1; RoCEv2 annex
+ * A17.3.3). IPv4: TOS, TTL, header checksum; IPv6: traffic class, flow label, hop limit; UDP
+ * checksum; FECN, BECN and the reserved bits beside them.
+ */
+static const uint8_t mask_ipv4[PMV_ICRC_VECTOR_MASK_LEN] = {
+	[1] = 0xff,
+	[8] = 0xff,
+	[10] = 0xff,
+	[11] = 0xff,
+	[26] = 0xff,
+	[27] = 0xff,
+	[32] = 0xff,
+};
+static const uint8_t mask_ipv6[PMV_ICRC_VECTOR_MASK_LEN] = {
+	[0] = 0x0f,
+	[1] = 0xff,
+	[2] = 0xff,
+	[3] = 0xff,
+	[7] = 0xff,
+	[46] = 0xff,
+	[47] = 0xff,
+	[52] = 0xff,
+};
+
+/* Without a vector kernel. */
+static uint32_t
+start_copied(const uint8_t *l3, const uint8_t *mask, uint32_t hdr_len, uint32_t len)
 {
 	uint8_t copy[COPY_MAX];
 	uint32_t n = len < COPY_MAX ? len : COPY_MAX;
 	uint32_t state;
 
-	PMV_ASSERT(len >= PMV_ICRC_HDR_LEN(is_v6));
 	memcpy(copy, l3, n);
-	headers_mask(copy, is_v6);
-	state = pmv_icrc_update(PMV_ICRC_SEED, copy, n);
-	return n < len ? pmv_icrc_update(state, l3 + n, len - n) : state;
+	for (uint32_t i = 0; i < hdr_len; i += 4) {
+		uint32_t v, m;
+
+		memcpy(&v, copy + i, sizeof(v));
+		memcpy(&m, mask + i, sizeof(m));
+		v |= m;
+		memcpy(copy + i, &v, sizeof(v));
+	}
+	state = update_scalar(PMV_ICRC_SEED, copy, n);
+	return n < len ? update_scalar(state, l3 + n, len - n) : state;
+}
+
+uint32_t
+pmv_icrc_start(const uint8_t *l3, bool is_v6, uint32_t len)
+{
+	const uint8_t *mask = is_v6 ? mask_ipv6 : mask_ipv4;
+
+	PMV_ASSERT(len >= PMV_ICRC_HDR_LEN(is_v6));
+	if (pmv_icrc_vector_is_usable)
+		return pmv_icrc_vector_masked(PMV_ICRC_SEED, l3, len, mask);
+	return start_copied(l3, mask, PMV_ICRC_HDR_LEN(is_v6), len);
 }
 
 bool
