@@ -48,8 +48,9 @@ pmv_app_role_check(struct pmv_app_role *role)
 		pmv_app_say("-c needs the server's address: -a ADDR");
 		return -EINVAL;
 	}
+	/* [::] takes IPv4 as well. */
 	if (!role->has_address)
-		role->address.ss_family = AF_INET;
+		role->address.ss_family = AF_INET6;
 	pmv_app_sockaddr_set_port(&role->address, (uint16_t)role->cm_port);
 	return 0;
 }

@@ -18,7 +18,7 @@ struct pmv_app_role {
 	bool is_server;
 	bool is_client;
 	bool has_address;
-	struct sockaddr_storage address; /* with the port; without -a the IPv4 wildcard */
+	struct sockaddr_storage address; /* with the port; without -a every address of ours */
 	uint64_t cm_port;
 	uint64_t count, count_min;         /* messages */
 	uint64_t size, size_min, size_max; /* bytes */

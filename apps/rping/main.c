@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ struct rping {
 	bool is_persistent;
 	struct pmv_app_endpoint ep;
 	struct pmv_rping_setup setup;
-	struct pmv_cm_id *listeners[2];                  /* IPv4, IPv6; server */
+	struct pmv_cm_id *listener;                      /* server */
 	struct pmv_rping_session sessions[SESSIONS_MAX]; /* id NULL: free */
 	uint32_t nb_sessions;
 	uint64_t nb_served;
@@ -111,16 +110,16 @@ start_client(struct rping *r)
 }
 
 static int
-listen_on(struct rping *r, const struct sockaddr_storage *addr, struct pmv_cm_id **ret_id)
+start_server(struct rping *r)
 {
 	char text[64];
-	int ret = pmv_cm_create_id(r->ep.cm, NULL, NULL, PMV_PS_TCP, PMV_QPT_RC, ret_id);
+	int ret = pmv_cm_create_id(r->ep.cm, NULL, NULL, PMV_PS_TCP, PMV_QPT_RC, &r->listener);
 
 	if (ret == 0)
-		ret = pmv_cm_bind_addr(*ret_id, (const struct sockaddr *)addr);
+		ret = pmv_cm_bind_addr(r->listener, (const struct sockaddr *)&r->role.address);
 	if (ret == 0)
-		ret = pmv_cm_listen(*ret_id, SESSIONS_MAX);
-	pmv_app_sockaddr_text(addr, text, sizeof(text));
+		ret = pmv_cm_listen(r->listener, SESSIONS_MAX);
+	pmv_app_sockaddr_text(&r->role.address, text, sizeof(text));
 	if (ret == -EADDRINUSE)
 		pmv_app_say("cannot listen on %s: the address is in use", text);
 	else if (ret == -EADDRNOTAVAIL)
@@ -128,19 +127,6 @@ listen_on(struct rping *r, const struct sockaddr_storage *addr, struct pmv_cm_id
 	else if (ret != 0)
 		pmv_app_say("cannot listen on %s: %s", text, strerror(-ret));
 	return ret;
-}
-
-/* Without -a every address of ours is served, of both families. */
-static int
-start_server(struct rping *r)
-{
-	struct sockaddr_storage any6 = { .ss_family = AF_INET6 };
-	int ret = listen_on(r, &r->role.address, &r->listeners[0]);
-
-	if (ret != 0 || r->role.has_address)
-		return ret;
-	pmv_app_sockaddr_set_port(&any6, (uint16_t)r->role.cm_port);
-	return listen_on(r, &any6, &r->listeners[1]);
 }
 
 static void
@@ -274,9 +260,8 @@ run(struct rping *r)
 static void
 destroy(struct rping *r)
 {
-	for (uint32_t i = 0; i < RTE_DIM(r->listeners); i++)
-		if (r->listeners[i] != NULL)
-			pmv_cm_destroy_id(r->listeners[i]);
+	if (r->listener != NULL)
+		pmv_cm_destroy_id(r->listener);
 	pmv_app_endpoint_drain(&r->ep, DRAIN_MS);
 	r->failed |= pmv_app_endpoint_free_cq(&r->ep, r->setup.cq) != 0;
 	if (r->setup.pd != NULL)
