@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Ids: create, destroy, and the life of the record behind the handle; see id.h. Control lcore.
+ */
+#include "cm/id.h"
+
+#include <errno.h>
+
+#include <rte_malloc.h>
+
+#include "cm/port.h"
+#include "cm/route.h"
+#include "lib/util/log.h"
+
+/* RNR timer that our QPs announce: 0.64 ms. Linux leaves code 0 there, which means 655 ms. */
+#define MIN_RNR_TIMER_DEFAULT 12
+
+int
+pmv_cm_id_check(const struct pmv_cm_id *id)
+{
+	if (id == NULL || id->destroyed)
+		return -EINVAL;
+	return pmv_cm_is_mine(id->cm) ? 0 : -EPERM;
+}
+
+int
+pmv_cm_id_alloc(struct pmv_cm *cm, struct pmv_cm_id **ret_id)
+{
+	struct pmv_cm_id *id;
+
+	if (cm->nb_ids >= cm->id_max)
+		return -ENOSPC;
+	id = rte_zmalloc_socket("pmv_cm_id", sizeof(*id), 0, cm->socket_id);
+	if (id == NULL)
+		return -ENOMEM;
+	id->cm = cm;
+	id->min_rnr_timer = MIN_RNR_TIMER_DEFAULT;
+	id->conn.av.entry = PMV_CM_NEIGH_NONE;
+	TAILQ_INIT(&id->children);
+	TAILQ_INSERT_TAIL(&cm->ids, id, link);
+	cm->nb_ids++;
+	*ret_id = id;
+	return 0;
+}
+
+int
+pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *context,
+	enum pmv_cm_port_space ps, enum pmv_qp_type qp_type, struct pmv_cm_id **ret_id)
+{
+	struct pmv_cm_id *id;
+	int err;
+
+	if (cm == NULL || ret_id == NULL)
+		return -EINVAL;
+	if (!pmv_cm_is_mine(cm))
+		return -EPERM;
+	if (ps != PMV_PS_TCP && ps != PMV_PS_UDP && ps != PMV_PS_IB)
+		return -EINVAL;
+	if (ps != PMV_PS_TCP || qp_type != PMV_QPT_RC)
+		return -ENOTSUP;
+	err = pmv_cm_id_alloc(cm, &id);
+	if (err != 0) {
+		PMV_LOG(ERR, "create_id: %s",
+			err == -ENOSPC ? "id_max of the CM is reached" : "no memory");
+		return err;
+	}
+	id->handler = handler;
+	id->context = context;
+	id->ps = ps;
+	*ret_id = id;
+	return 0;
+}
+
+void
+pmv_cm_id_review_listener(struct pmv_cm_id *id)
+{
+	bool pending =
+		id->conn.state == PMV_CM_ST_REQ_RCVD || id->conn.state == PMV_CM_ST_MRA_REQ_SENT;
+
+	if (id->listener == NULL)
+		return;
+	if (id->counted && !pending) {
+		id->counted = false;
+		id->listener->nb_pending--;
+	}
+	if (!id->counted && (id->taken || id->destroyed)) {
+		TAILQ_REMOVE(&id->listener->children, id, child_link);
+		id->listener = NULL;
+	}
+}
+
+/* Requests that the application has not seen are refused; the others are its own now. */
+static void
+end_children(struct pmv_cm_id *listener)
+{
+	struct pmv_cm_id *id;
+
+	while ((id = TAILQ_FIRST(&listener->children)) != NULL) {
+		if (!id->taken) {
+			pmv_cm_id_end(id);
+			continue;
+		}
+		TAILQ_REMOVE(&listener->children, id, child_link);
+		id->listener = NULL;
+		id->counted = false;
+	}
+}
+
+void
+pmv_cm_id_release(struct pmv_cm_id *id)
+{
+	struct pmv_cm *cm = id->cm;
+
+	pmv_cm_route_drop(id);
+	if (!id->conn.lingers)
+		return;
+	id->conn.lingers = false;
+	TAILQ_REMOVE(&cm->lingering, id, link);
+	TAILQ_INSERT_TAIL(&cm->dying, id, link);
+}
+
+void
+pmv_cm_id_end(struct pmv_cm_id *id)
+{
+	struct pmv_cm *cm = id->cm;
+
+	id->destroyed = true;
+	cm->nb_ids--;
+	TAILQ_REMOVE(&cm->ids, id, link);
+	TAILQ_INSERT_TAIL(&cm->dying, id, link);
+	pmv_cm_event_drop(id);
+	pmv_cm_route_cancel(id);
+	pmv_cm_port_drop(id);
+	end_children(id);
+	pmv_cm_conn_input(id, PMV_CM_IN_DESTROY, NULL);
+	pmv_cm_id_review_listener(id);
+	pmv_cm_qp_bridge_start(id, PMV_CM_QP_LET_GO);
+	if (id->conn.state != PMV_CM_ST_IDLE) {
+		id->conn.lingers = true;
+		TAILQ_REMOVE(&cm->dying, id, link);
+		TAILQ_INSERT_TAIL(&cm->lingering, id, link);
+	}
+}
+
+int
+pmv_cm_destroy_id(struct pmv_cm_id *id)
+{
+	int err = pmv_cm_id_check(id);
+
+	if (err != 0)
+		return err;
+	if (id->in_handler != 0 || id->in_request_handler != 0) {
+		PMV_LOG(ERR, "destroy_id: from inside its own handler; return non-zero instead");
+		return -EDEADLK;
+	}
+	pmv_cm_id_end(id);
+	return 0;
+}
+
+void
+pmv_cm_id_bury(struct pmv_cm *cm, uint32_t nb, bool force)
+{
+	struct pmv_cm_id *last = TAILQ_LAST(&cm->dying, pmv_cm_id_list);
+	struct pmv_cm_id *id = NULL;
+
+	while (id != last && nb-- > 0) {
+		id = TAILQ_FIRST(&cm->dying);
+		TAILQ_REMOVE(&cm->dying, id, link);
+		if (pmv_cm_qp_bridge_is_idle(id) && (force || !pmv_cm_event_any_taken(id))) {
+			bool end = id == last;
+
+			rte_free(id);
+			if (end)
+				break;
+			continue;
+		}
+		TAILQ_INSERT_TAIL(&cm->dying, id, link);
+	}
+}
+
+void
+pmv_cm_id_lose_device(struct pmv_cm_id *id)
+{
+	pmv_cm_route_cancel(id);
+	pmv_cm_port_drop(id);
+	end_children(id);
+	if (id->conn.state != PMV_CM_ST_IDLE)
+		pmv_cm_conn_input(id, PMV_CM_IN_DESTROY, NULL);
+	else
+		pmv_cm_qp_bridge_start(id, PMV_CM_QP_ERR);
+	pmv_cm_conn_drop(id);
+	pmv_cm_route_drop(id);
+	id->dev = NULL;
+	id->phase = PMV_CM_PH_GONE;
+	pmv_cm_event_queue(id, PMV_CM_SLOT_DEVICE, PMV_CM_EVENT_DEVICE_REMOVAL, 0, NULL);
+}
+
+void *
+pmv_cm_id_context(const struct pmv_cm_id *id)
+{
+	return id->context;
+}
+
+void
+pmv_cm_id_set_context(struct pmv_cm_id *id, void *context)
+{
+	id->context = context;
+}
+
+void
+pmv_cm_id_set_handler(struct pmv_cm_id *id, pmv_cm_handler handler)
+{
+	id->handler = handler;
+}
+
+struct pmv_qp *
+pmv_cm_id_qp(const struct pmv_cm_id *id)
+{
+	return pmv_cm_qp_bridge_qp(id);
+}
+
+struct pmv_device *
+pmv_cm_id_device(const struct pmv_cm_id *id)
+{
+	return id->dev != NULL ? id->dev->device : NULL;
+}
+
+uint16_t
+pmv_cm_id_worker_hint(const struct pmv_cm_id *id)
+{
+	return id->worker_hint;
+}
