@@ -188,15 +188,15 @@ def reject_by_us(lab, name, family):
 def absent_host(lab, name, family):
     """Our connect to an address that nobody answers ARP or ND for."""
     program = lab.start(name, '-c', '-a', ABSENT[family], '-p', lab.next_port(), '-C', 1)
-    expect_failure(program, 30, r'resolve|address|unreachable|no answer|does not answer')
+    expect_failure(program, 10, r'does not answer.*address')
 
 
 def mute_host(lab, name):
-    """Our connect to a host that answers ARP and then never a CM message."""
+    """Our connect to a host that answers ARP and then never a CM message: UNREACHABLE after the CM's 12.8 s."""
     lab.peer.ask('ip addr add %s/32 dev lo' % MUTE)
     mark = lab.mark()
     program = lab.start(name, '-c', '-a', MUTE, '-p', lab.next_port(), '-C', 1)
-    expect_failure(program, 100, r'unreachable|no answer|does not answer|timed out')
+    expect_failure(program, 20, r'unreachable')
     requests = [frame for frame in wire.roce_frames(lab.frames_since(mark)) if frame.cm == 'REQ']
     if len(requests) < 2:
         raise Failed('%d REQ on the wire: it was not retried' % len(requests))
