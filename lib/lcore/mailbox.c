@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_malloc.h>
@@ -66,7 +67,7 @@ reap_posts(struct pmv_mailbox *mb)
 	while ((p = STAILQ_FIRST(&mb->posts)) != NULL &&
 		__atomic_load_n(&p->op.state, __ATOMIC_ACQUIRE) == PMV_LCORE_OP_DONE) {
 		STAILQ_REMOVE_HEAD(&mb->posts, next);
-		rte_free(p);
+		free(p);
 	}
 }
 
@@ -200,7 +201,7 @@ pmv_lcore_mailbox_post(struct pmv_worker *w, void (*commit_cb)(struct pmv_op *op
 		memcpy(op.arg, args, nb_args * sizeof(args[0]));
 	if (commit_here(w, &op))
 		return 0;
-	p = rte_malloc("pmv_post", sizeof(*p), 0);
+	p = malloc(sizeof(*p));
 	if (p == NULL)
 		return -ENOMEM;
 	p->op = op;
@@ -211,7 +212,7 @@ pmv_lcore_mailbox_post(struct pmv_worker *w, void (*commit_cb)(struct pmv_op *op
 		STAILQ_INSERT_TAIL(&mb->posts, p, next);
 	pthread_mutex_unlock(&mb->lock);
 	if (rc < 0)
-		rte_free(p);
+		free(p);
 	return rc;
 }
 
