@@ -4,7 +4,9 @@
 
   OUT/wire_packet_fuzz   whole frames, one per kind (address family, opcode, syndrome kind, length class)
   OUT/wire_mad_fuzz      whole QP1 frames, one per management attribute and address family
-  OUT/mad                the same as bare 256-byte MADs, for targets that start at the MAD
+  OUT/cm_msg_fuzz        the same as bare 256-byte MADs
+  OUT/cm_ip_hdr_fuzz     the IP-CM headers of REQ and SIDR_REQ
+  OUT/cm_neigh_proto_fuzz, OUT/cm_icmp_fuzz   ARP and ICMP frames, one per kind
 
 Files are named by a digest of their content, so a run gives the same folders. Writes STAMP last (for the build).
 """
@@ -62,7 +64,8 @@ def classify(frame):
     """What makes a frame worth a seed of its own, and its MAD if it has one."""
     found = udp_payload(frame)
     if found is None:
-        return ("other", frame[12:14], frame[20:24]), None
+        type_off = {b"\x08\x00": 34, b"\x86\xdd": 54}.get(frame[12:14], 21)  # ICMP type, ARP operation
+        return ("other", frame[12:14], frame[20:24], frame[type_off]), None
     family, roce = found
     opcode = roce[0]
     syndrome = roce[12] >> 5 if opcode in (0x0d, 0x0f, 0x10, 0x11, 0x12) else 0
@@ -90,7 +93,13 @@ def main():
             put("wire_packet_fuzz", frame)
             if mad is not None:
                 put("wire_mad_fuzz", frame)
-                put("mad", mad)
+                put("cm_msg_fuzz", mad)
+                private = {0x10: 164, 0x17: 40}.get(mad[17])
+                if private is not None:
+                    put("cm_ip_hdr_fuzz", mad[private:private + 36])
+            if kind[0] == "other":
+                put("cm_neigh_proto_fuzz", frame)
+                put("cm_icmp_fuzz", frame)
     if not seen:
         raise SystemExit("no frame in %s" % captures)
     stamp.write_text("%d kinds of frames\n" % len(seen))
