@@ -28,7 +28,9 @@ pmv_roce_rdatomic_add(struct pmv_roce_rdatomic *s, const struct pmv_roce_rd *rd)
 	if (s->nb_max == 0)
 		return false;
 	e = &s->entry[s->head];
-	if (s->valid == s->nb_max && e->next < e->nb_psn)
+	/* A replay that is still running is no overrun: the peer, who may have nb_max at a time,
+	 * has got the first answer meanwhile, or it would not ask for another READ. */
+	if (s->valid == s->nb_max && e->next < e->nb_psn && !e->again)
 		return false;
 	*e = *rd;
 	s->head = s->head + 1 == s->nb_max ? 0 : s->head + 1;

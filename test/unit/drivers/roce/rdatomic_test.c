@@ -145,6 +145,24 @@ rdatomic_replay__lets_a_running_answer_run(void **state)
 	assert_int_equal(pmv_roce_rdatomic_pending(&s)->next, 0);
 }
 
+/* The first answer arrived after all: the peer goes on while its second answer is still being sent.
+ */
+static void
+rdatomic_add__overwrites_a_replay(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd = read_of(100, 0x10000, 4 * MTU);
+
+	pmv_roce_rdatomic_init(&s, 1);
+	pmv_roce_rdatomic_add(&s, &rd);
+	answer_all(&s);
+	assert_true(pmv_roce_rdatomic_replay(&s, pmv_psn(100), &rd, MTU));
+	rd = read_of(104, 0x20000, MTU);
+	assert_true(pmv_roce_rdatomic_add(&s, &rd));
+	assert_int_equal(pmv_roce_rdatomic_pending(&s)->first.v, 104);
+	assert_false(pmv_roce_rdatomic_pending(&s)->again);
+}
+
 static void
 rdatomic_add__overwrites_the_oldest(void **state)
 {
@@ -174,6 +192,7 @@ main(void)
 		cmocka_unit_test(rdatomic_replay__resumes_at_every_response),
 		cmocka_unit_test(rdatomic_replay__refuses_what_differs),
 		cmocka_unit_test(rdatomic_replay__lets_a_running_answer_run),
+		cmocka_unit_test(rdatomic_add__overwrites_a_replay),
 		cmocka_unit_test(rdatomic_add__overwrites_the_oldest),
 	};
 
