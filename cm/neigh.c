@@ -188,8 +188,7 @@ key_is_unicast(const struct pmv_cm_neigh_key *key)
 
 int
 pmv_cm_neigh_resolve(struct pmv_cm_neigh *n, const struct pmv_cm_neigh_key *key, uint64_t now,
-	uint64_t deadline, struct pmv_cm_neigh_waiter *w, uint32_t *ret_entry,
-	struct pmv_cm_neigh_out *out)
+	uint64_t deadline, struct pmv_cm_neigh_waiter *w, struct pmv_cm_neigh_out *out)
 {
 	struct pmv_cm_neigh_entry *e;
 	uint32_t index;
@@ -208,7 +207,8 @@ pmv_cm_neigh_resolve(struct pmv_cm_neigh *n, const struct pmv_cm_neigh_key *key,
 		e->touched = now;
 		if (e->state == PMV_CM_NEIGH_STALE)
 			to_probe(n, e, now, out);
-		*ret_entry = index;
+		w->entry = index;
+		w->err = 0;
 		return 0;
 	}
 	if (e->state != PMV_CM_NEIGH_INCOMPLETE)

@@ -145,14 +145,13 @@ int pmv_cm_neigh_init(struct pmv_cm_neigh *n, void *mem, size_t mem_bytes, uint3
 
 /*
  * Asks for an address.
- * @param deadline  ticks; @param w  not queued; @param ret_entry  set with 0.
- * @return 0: known, *ret_entry holds one reference of the caller (drop it with unpin), entry->mac
- * is to be used; -EINPROGRESS: w waits, its result comes by pmv_cm_neigh_done_pop(); -ENOSPC: the
- * table is full of entries in use; -EINVAL: not a unicast address.
+ * @param deadline  ticks; @param w  not queued.
+ * @return 0: known, w->entry holds one reference of the caller (drop it with unpin), its MAC is to
+ * be used, w is not queued; -EINPROGRESS: w waits, its result comes by pmv_cm_neigh_done_pop();
+ * -ENOSPC: the table is full of entries in use; -EINVAL: not a unicast address.
  */
 int pmv_cm_neigh_resolve(struct pmv_cm_neigh *n, const struct pmv_cm_neigh_key *key, uint64_t now,
-	uint64_t deadline, struct pmv_cm_neigh_waiter *w, uint32_t *ret_entry,
-	struct pmv_cm_neigh_out *out);
+	uint64_t deadline, struct pmv_cm_neigh_waiter *w, struct pmv_cm_neigh_out *out);
 
 /* Stops waiting. If w was resolved but not yet fetched, its reference is dropped. Harmless if w is
  * not queued. */

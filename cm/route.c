@@ -250,7 +250,6 @@ ask(struct pmv_cm_id *id, uint64_t deadline)
 	uint64_t now = pmv_cm_clock(id->cm);
 	struct pmv_cm_neigh_key key;
 	struct pmv_cm_neigh_out out;
-	uint32_t entry;
 	int err;
 
 	memcpy(key.ip, id->nexthop, 16);
@@ -261,9 +260,9 @@ ask(struct pmv_cm_id *id, uint64_t deadline)
 		known_to_device(id))
 		return 0;
 	out.nb = 0;
-	err = pmv_cm_neigh_resolve(&dev->neigh, &key, now, deadline, &id->waiter, &entry, &out);
+	err = pmv_cm_neigh_resolve(&dev->neigh, &key, now, deadline, &id->waiter, &out);
 	if (err == 0)
-		hold_entry(id, entry);
+		hold_entry(id, id->waiter.entry);
 	pmv_cm_lan_apply(dev, &out);
 	return err;
 }
