@@ -188,6 +188,16 @@ parse__captures(void **state)
 	}
 }
 
+static void
+names__never_null(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < PMV_CM_IP_HDR_VERDICT_MAX + 3; i++)
+		assert_non_null(pmv_cm_ip_hdr_verdict_name((enum pmv_cm_ip_hdr_verdict)i));
+}
+
 int
 main(void)
 {
@@ -198,6 +208,7 @@ main(void)
 		cmocka_unit_test(parse__captures),
 		cmocka_unit_test(build__refuses),
 		cmocka_unit_test(service_id__both_ways),
+		cmocka_unit_test(names__never_null),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

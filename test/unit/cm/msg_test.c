@@ -394,6 +394,9 @@ build__unknown_attribute(void **state)
 	m.attr = 0;
 	assert_int_equal(pmv_cm_msg_build(&m, mad), -EINVAL);
 	assert_int_equal(pmv_cm_msg_private_max(PMV_CM_ATTR_APR), 0);
+	vector_read(0, mad);
+	mad[17] = PMV_CM_ATTR_APR;
+	assert_false(pmv_cm_msg_reserved_zero(mad));
 }
 
 /* A peer's length field cannot lead past the ARI area. */

@@ -419,6 +419,24 @@ parse__na_solicited_to_group(void **state)
 	assert_int_equal(judge(frame, (size_t)len), PMV_CM_NEIGH_BAD_ND);
 }
 
+/* Without the option the frame's source stands in for it, if it can be a host's. */
+static void
+parse__nd_without_option(void **state)
+{
+	uint8_t frame[ROOM];
+	struct pmv_cm_neigh_msg m;
+	size_t len = frame_make(PMV_CM_ND_SOLICIT, frame);
+
+	(void)state;
+	pmv_be16_store(frame + IP + 4, 24);
+	nd_sum(frame);
+	assert_int_equal(pmv_cm_neigh_proto_parse(frame, len, &m), PMV_CM_NEIGH_OK);
+	assert_false(m.has_mac);
+	assert_memory_equal(m.sender_mac, peer_mac, 6);
+	frame[6] = 3;
+	assert_int_equal(judge(frame, len), PMV_CM_NEIGH_BAD_SENDER);
+}
+
 /* Unknown options are skipped, several at a time. */
 static void
 parse__nd_other_options(void **state)
@@ -666,6 +684,7 @@ main(void)
 		cmocka_unit_test(parse__nd_mapped_addresses),
 		cmocka_unit_test(parse__nd_dad_rules),
 		cmocka_unit_test(parse__na_solicited_to_group),
+		cmocka_unit_test(parse__nd_without_option),
 		cmocka_unit_test(parse__nd_other_options),
 		cmocka_unit_test(build__refuses),
 		cmocka_unit_test(build__vlan_and_longest),

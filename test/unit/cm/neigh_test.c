@@ -533,6 +533,42 @@ evict__order(void **state)
 	assert_int_equal(resolve(l, 40, S, &w, &entry), -EINPROGRESS);
 }
 
+/* A second reference keeps the entry when the first one goes. */
+static void
+pin__counts(void **state)
+{
+	struct lab *l = *state;
+	uint32_t e = reachable(l, 1);
+
+	pmv_cm_neigh_pin(&l->n, e);
+	pmv_cm_neigh_unpin(&l->n, e, l->now);
+	step_at(l, START + 30 * S, "Ua"); /* still in use: refreshed */
+	heard(l, 1, mac_a, PMV_CM_NEIGH_SEEN_ANSWER, "");
+	pmv_cm_neigh_unpin(&l->n, e, l->now);
+	step_at(l, START + 60 * S, "");
+	assert_int_equal(state_of(l, 1), PMV_CM_NEIGH_STALE);
+}
+
+/* Permanent entries fill the table: neither strangers nor a further one get in, and nothing is ever
+ * due. */
+static void
+set__full(void **state)
+{
+	struct lab *l = *state;
+	struct pmv_cm_neigh_key k;
+	uint32_t i;
+
+	for (i = 1; i <= 8; i++) {
+		k = ip(i);
+		assert_int_equal(pmv_cm_neigh_set(&l->n, &k, mac_c, l->now, &l->out), 0);
+	}
+	k = ip(9);
+	assert_int_equal(pmv_cm_neigh_set(&l->n, &k, mac_c, l->now, &l->out), -ENOSPC);
+	heard(l, 9, mac_a, PMV_CM_NEIGH_SEEN_REQUEST, "");
+	assert_int_equal(state_of(l, 9), PMV_CM_NEIGH_FREE);
+	assert_true(pmv_cm_neigh_next_due(&l->n) == UINT64_MAX);
+}
+
 static void
 set__permanent(void **state)
 {
@@ -707,7 +743,9 @@ main(void)
 		TEST(packet__learns_from_requests_only),
 		TEST(packet__request_while_incomplete),
 		TEST(evict__order),
+		TEST(pin__counts),
 		TEST(set__permanent),
+		TEST(set__full),
 		TEST(all__random_run),
 	};
 

@@ -183,6 +183,23 @@ left__default_backs_off(void **state)
 	assert_true(s.given_up == (4 * 256 + 512 + 11 * 1024) * MS); /* 12.8 s */
 }
 
+/* A ceiling that is no multiple of the interval is kept, too; one below the interval means equal
+ * intervals. */
+static void
+left__ceiling(void **state)
+{
+	struct pmv_cm_retry_rule rule = {
+		.interval_ticks = 300, .interval_max_ticks = 1000, .nb_equal = 1, .nb_retries = 4
+	};
+	struct sends s = run(&rule, 0, NULL);
+
+	(void)state;
+	assert_true(s.at[1] == 300 && s.at[2] == 900 && s.at[3] == 1900 && s.at[4] == 2900);
+	rule.interval_max_ticks = 100;
+	s = run(&rule, 0, NULL);
+	assert_true(s.at[1] == 300 && s.at[4] == 1200);
+}
+
 /* CM-112: identifiers rest 2 s at least, whatever the ACK timeout; and not for ever. */
 static void
 timewait_us__bounds(void **state)
@@ -208,6 +225,7 @@ main(void)
 		cmocka_unit_test(left__rep_as_the_req_asked),
 		cmocka_unit_test(left__no_retries),
 		cmocka_unit_test(left__default_backs_off),
+		cmocka_unit_test(left__ceiling),
 		cmocka_unit_test(extend__only_the_running_wait),
 		cmocka_unit_test(extend__again_after_the_next_send),
 		cmocka_unit_test(extend__bounds),
