@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "lib/util/log.h"
 
 struct fake_state fake;
 
@@ -365,6 +368,33 @@ static struct pmv_driver driver = {
 	.mr_bytes = sizeof(struct fake_mr),
 	.ah_bytes = sizeof(struct pmv_ah),
 };
+
+static char *log_text;
+static size_t log_bytes;
+static FILE *log_file;
+
+void
+fake_log_begin(void)
+{
+	log_file = open_memstream(&log_text, &log_bytes);
+	assert_non_null(log_file);
+	rte_log_set_level((uint32_t)pmv_log_type, RTE_LOG_DEBUG);
+	rte_openlog_stream(log_file);
+}
+
+void
+fake_log_end(const char *word)
+{
+	size_t i, nb_lines = 0;
+
+	rte_openlog_stream(NULL);
+	fclose(log_file);
+	for (i = 0; i < log_bytes; i++)
+		nb_lines += log_text[i] == '\n';
+	if (nb_lines != 1 || strstr(log_text, word) == NULL)
+		fail_msg("expected one line with \"%s\", got %zu: %s", word, nb_lines, log_text);
+	free(log_text);
+}
 
 __attribute__((constructor)) static void
 enter(void)

@@ -77,6 +77,18 @@ struct pmv_qp *fake_create_qp(struct fake_node *n, uint16_t w, enum pmv_qp_type 
 /* RESET to `state` on the owner's thread (or detached); dgid 10.0.0.9 must be a known neighbour. */
 void fake_move_qp(struct pmv_qp *qp, enum pmv_qp_state state);
 
+/* Between begin and end the library logs exactly one line, and `word` is in it. */
+void fake_log_begin(void);
+void fake_log_end(const char *word);
+
+/* The call is refused with this errno, and the log says why, once. */
+#define assert_refused(call, error, word)                                                          \
+	do {                                                                                       \
+		fake_log_begin();                                                                  \
+		assert_int_equal(call, error);                                                     \
+		fake_log_end(word);                                                                \
+	} while (0)
+
 static inline struct fake_worker *
 fake_worker(struct pmv_worker *w)
 {
