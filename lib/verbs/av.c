@@ -10,7 +10,6 @@
 #include "lib/util/log.h"
 #include "lib/verbs/addr.h"
 #include "lib/verbs/nexthop.h"
-#include "lib/wire/flow_label.h"
 #include "lib/wire/gid.h"
 
 /* The two ECN bits say "I react to congestion notifications" (RoCEv2 annex A17.9.3). We do not, so
@@ -31,7 +30,7 @@ attr_problem(const struct pmv_device *dev, const struct pmv_ah_attr *a, bool may
 		return "sgid_index and dgid are of different address families";
 	if (is_multicast && !may_be_multicast)
 		return "dgid is a multicast group";
-	if (a->flow_label > PMV_FLOW_LABEL_MASK)
+	if (a->flow_label >> 20 != 0)
 		return "flow_label has more than 20 bits";
 	if (a->has_dmac && !is_multicast && (a->dmac[0] & 1))
 		return "dmac is multicast and dgid is not";
@@ -69,7 +68,7 @@ pmv_verbs_av_resolve(struct pmv_device *dev, const struct pmv_ah_attr *a, bool m
 	ret_av->traffic_class = a->traffic_class & DSCP_MASK;
 	ret_av->hop_limit = a->hop_limit != 0 ? a->hop_limit : dev->param.hop_limit;
 	ret_av->flow_label = a->flow_label;
-	ret_av->udp_sport = a->flow_label != 0 ? pmv_flow_label_sport(a->flow_label) : 0;
+	ret_av->udp_sport = 0; /* the driver folds the flow label, or the two QPNs */
 	ret_av->is_v4 = pmv_gid_is_v4(a->dgid.raw);
 	ret_av->is_multicast = pmv_gid_is_multicast(a->dgid.raw);
 	return 0;
