@@ -13,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_ethdev.h>
 
 #include "apps/common/role.h"
 #include "apps/common/say.h"
@@ -22,6 +25,7 @@
 /* Above every character, so that a program may use any letter for its own. */
 enum common_code { OPT_PORT = 0x100, OPT_ADDR, OPT_GW, OPT_VLAN, OPT_MTU, OPT_LOSS, OPT_SEED };
 #define OWN_LONG_MAX 16
+#define SETTLE_MS    1000
 
 static const struct option common_long[] = {
 	{ "port", required_argument, NULL, OPT_PORT },
@@ -337,10 +341,45 @@ pmv_app_begin(int argc, char **argv, const struct pmv_app_spec *spec, struct pmv
 	return PMV_APP_FAILED;
 }
 
+static void
+on_alarm(void *arg)
+{
+	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
+}
+
+/*
+ * EAL's interrupt thread outlives the memory that rte_eal_cleanup() unmaps (DPDK 22.11), and a port
+ * that is being closed makes it look at handles in that memory once more. Alarms run on that
+ * thread: when a second one, set after the first has run, has run too, the thread has been through
+ * its list and sleeps for good.
+ */
+static void
+settle_interrupt_thread(void)
+{
+	static bool has_run[2];
+	uint64_t end = pmv_app_now_ms() + SETTLE_MS;
+
+	for (int i = 0; i < 2; i++) {
+		if (rte_eal_alarm_set(1, on_alarm, &has_run[i]) != 0)
+			return;
+		while (!__atomic_load_n(&has_run[i], __ATOMIC_ACQUIRE) && pmv_app_now_ms() < end)
+			rte_delay_us_sleep(100);
+	}
+}
+
 int
 pmv_app_finish(struct pmv_app_args *args, bool failed)
 {
+	uint16_t port_id;
+
 	fflush(stdout);
+	/* Also those that no program asked for: EAL's --vdev made them. */
+	RTE_ETH_FOREACH_DEV(port_id)
+	{
+		rte_eth_dev_stop(port_id);
+		rte_eth_dev_close(port_id);
+	}
+	settle_interrupt_thread();
 	rte_eal_cleanup();
 	pmv_app_args_free(args);
 	return failed ? PMV_APP_FAILED : PMV_APP_OK;
