@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The connection manager: what rdma_cm offers, as poll-mode calls. One pmv_cm lives on one control lcore (which may also be
- * a worker's lcore) and serves any number of devices. It builds and reads the CM datagrams itself; no kernel is involved.
+ * The connection manager: what rdma_cm offers, as poll-mode calls. One pmv_cm lives on one control
+ * lcore (which may also be a worker's lcore) and serves any number of devices. It builds and reads
+ * the CM datagrams itself; no kernel is involved.
  *
- * Threads: a pmv_cm and all its ids belong to the thread that attached it; while it is detached any one thread may set it
- * up. Every call returns its errno at once; what the peer says comes as an event.
+ * Threads: a pmv_cm and all its ids belong to the thread that attached it; while it is detached any
+ * one thread may set it up. Calls of any other thread return -EPERM. Every call returns its errno
+ * at once; what the peer says comes as an event.
  *
- * Events: an id with a handler gets them as callbacks from pmv_cm_poll(), never two at once; an id without one gets them
- * through pmv_cm_get_event(). A handler must not block. Per attempt there is at most one of ESTABLISHED, REJECTED,
- * UNREACHABLE, CONNECT_ERROR; after ESTABLISHED exactly one DISCONNECTED, then one TIMEWAIT_EXIT.
+ * Events: an id with a handler gets them as callbacks from pmv_cm_poll(), never two at once; an id
+ * without one gets them through pmv_cm_get_event(). A handler must not block. Per attempt there is
+ * at most one of ESTABLISHED, REJECTED, UNREACHABLE, CONNECT_ERROR; after ESTABLISHED exactly one
+ * DISCONNECTED, then one TIMEWAIT_EXIT. DISCONNECTED has status 0, -ETIMEDOUT (the peer never
+ * answered our DREQ) or -ECONNRESET (it rejected the live connection).
+ *
+ * Link-local IPv6 addresses need sin6_scope_id: the number of the device's ethdev port plus one.
  */
 #ifndef PMV_CM_H
 #define PMV_CM_H
@@ -55,10 +61,11 @@ enum pmv_cm_event_type {
 	PMV_CM_EVENT_INTERNAL,
 };
 
-/** Bytes of private data an application can send (TCP port space: 36 of the REQ's 92 carry the IP header). */
+/** Bytes of private data an application can send (TCP port space: 36 of the REQ's 92 carry the IP
+ * header). */
 #define PMV_CM_PRIVATE_CONNECT_MAX 56u
-#define PMV_CM_PRIVATE_ACCEPT_MAX 196u
-#define PMV_CM_PRIVATE_REJECT_MAX 148u
+#define PMV_CM_PRIVATE_ACCEPT_MAX  196u
+#define PMV_CM_PRIVATE_REJECT_MAX  148u
 
 /** REJ reasons that applications meet most (IBTA vol. 1, 12.6.7.2). */
 enum pmv_cm_rej_reason {
@@ -74,42 +81,47 @@ enum pmv_cm_rej_reason {
 };
 
 struct pmv_cm_conn_param {
-	const void *private_data;    /**< copied; NULL with length 0 */
-	uint8_t private_data_len;    /**< in events: the message's whole private area, zero-padded */
-	uint8_t responder_resources; /**< READs we serve at a time; 0xff = the most both sides can */
-	uint8_t initiator_depth;     /**< READs we issue at a time; 0xff = the most both sides can */
-	uint8_t flow_control;        /**< carried, without effect: RoCEv2 peers do not use credits */
-	uint8_t retry_count;         /**< 0..7; ignored on accept */
-	uint8_t rnr_retry_count;     /**< 0..7, 7 = for ever */
-	uint8_t srq;                 /**< ignored when the id has a QP */
-	uint32_t qp_num;             /**< ignored when the id has a QP */
+	const void *private_data; /**< copied; NULL with length 0 */
+	uint8_t private_data_len; /**< in events: the message's whole private area, zero-padded */
+	uint8_t responder_resources; /**< READs we serve at a time; 0xff = the most both sides can
+				      */
+	uint8_t initiator_depth; /**< READs we issue at a time; 0xff = the most both sides can */
+	uint8_t flow_control;    /**< carried, without effect: RoCEv2 peers do not use credits */
+	uint8_t retry_count;     /**< 0..7; ignored on accept */
+	uint8_t rnr_retry_count; /**< 0..7, 7 = for ever */
+	uint8_t srq;             /**< ignored when the id has a QP */
+	uint32_t qp_num;         /**< ignored when the id has a QP */
 };
 
 struct pmv_cm_event {
 	enum pmv_cm_event_type event;
 	struct pmv_cm_id *id;
-	struct pmv_cm_id *listen_id;      /**< CONNECT_REQUEST only */
-	int status;                       /**< 0, a negative errno, or the reason of a REJECTED */
-	struct pmv_cm_conn_param param;   /**< CONNECT_REQUEST, ESTABLISHED, REJECTED: the peer's, as this side must see it */
-	uint64_t user_arg;                /**< USER */
+	struct pmv_cm_id *listen_id;    /**< CONNECT_REQUEST only */
+	int status;                     /**< 0, a negative errno, or the reason of a REJECTED */
+	struct pmv_cm_conn_param param; /**< CONNECT_REQUEST, ESTABLISHED, REJECTED: the peer's, as
+					   this side must see it */
+	uint64_t user_arg;              /**< USER */
 };
 
-/** @return 0 to go on; anything else destroys the id (not allowed for the listening id from CONNECT_REQUEST: that destroys
- *          the new id). */
+/** @return 0 to go on; anything else destroys the id (not allowed for the listening id from
+ * CONNECT_REQUEST: that destroys the new id). */
 typedef int (*pmv_cm_handler)(struct pmv_cm_id *id, const struct pmv_cm_event *event);
 
 struct pmv_cm_param {
-	uint32_t id_max;        /**< ids at most, 0 = 4096 */
-	uint32_t event_max;     /**< unused by ids with a handler; 0 = 1 a id (an event ring cannot overflow) */
-	int socket_id;          /**< NUMA node, < 0: the caller's */
-	uint64_t seed;          /**< non-zero: comm IDs, ports and PSNs come from this seed (tests only); 0 = the OS */
+	uint32_t id_max;    /**< ids at most, 0 = 4096 */
+	uint32_t event_max; /**< without effect: events are embedded in their ids, so the ring
+			       cannot overflow */
+	int socket_id;      /**< NUMA node, < 0: the caller's */
+	uint64_t seed; /**< non-zero: comm IDs, ports and PSNs come from this seed (tests only); 0 =
+			  the OS */
 };
 
 /** @return 0; -EINVAL; -ENOMEM. @note Context: any thread; the CM starts detached. */
 PMV_API int pmv_cm_create(const struct pmv_cm_param *param, struct pmv_cm **ret_cm);
 /** @return 0; -EBUSY ids live. @note Context: owner, or any one thread while detached. */
 PMV_API int pmv_cm_destroy(struct pmv_cm *cm);
-/** The device's control frames go to this CM from now on. @return 0; -EBUSY another CM has it; -ENOSPC (16); -ENOMEM. */
+/** The device's control frames go to this CM from now on. @return 0; -EBUSY another CM has it;
+ * -ENOSPC (16); -ENOMEM. */
 PMV_API int pmv_cm_add_device(struct pmv_cm *cm, struct pmv_device *device);
 /** Ids of the device get DEVICE_REMOVAL and lose it. @return 0; -ENOENT. */
 PMV_API int pmv_cm_remove_device(struct pmv_cm *cm, struct pmv_device *device);
@@ -127,14 +139,18 @@ PMV_API uint32_t pmv_cm_poll_at(struct pmv_cm *cm, uint64_t now);
 /**
  * @param handler  NULL: events come through pmv_cm_get_event()
  * @param qp_type  PMV_QPT_RC with PMV_PS_TCP
- * @return 0; -EINVAL; -ENOTSUP a port space or QP type that is not there; -ENOSPC id_max is reached.
+ * @return 0; -EINVAL; -ENOTSUP a port space or QP type that is not there; -ENOSPC id_max is
+ * reached.
  */
 PMV_API int pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *context,
 	enum pmv_cm_port_space ps, enum pmv_qp_type qp_type, struct pmv_cm_id **ret_id);
 
 /**
- * Cancels what is in flight, tells the peer what it must know (REJ, DREQ), returns at once; no event follows. A QP still
- * attached goes to ERR and stays the caller's. @return 0; -EDEADLK from inside the id's own handler.
+ * Cancels what is in flight, tells the peer what it must know (REJ, DREQ), returns at once; no
+ * event follows. A QP still attached goes to ERR and stays the caller's; pmv_destroy_qp() is -EBUSY
+ * while another lcore has not committed that.
+ * @return 0; -EINVAL; -EDEADLK from inside the id's own handler, or of the listener from inside its
+ * CONNECT_REQUEST.
  */
 PMV_API int pmv_cm_destroy_id(struct pmv_cm_id *id);
 
@@ -142,44 +158,54 @@ PMV_API int pmv_cm_destroy_id(struct pmv_cm_id *id);
  * @return 0; -EINVAL state or address; -EADDRINUSE; -EADDRNOTAVAIL no device has the address. */
 PMV_API int pmv_cm_bind_addr(struct pmv_cm_id *id, const struct sockaddr *addr);
 
-/** Starts address resolution; ADDR_RESOLVED or ADDR_ERROR (-ETIMEDOUT, -ENETUNREACH) follows.
- * @param src  NULL: chosen by the route. @param timeout_ms  1..600,000.
- * @return 0; -EINVAL; -ENODEV no device has an address of that family. */
-PMV_API int pmv_cm_resolve_addr(struct pmv_cm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
-	uint32_t timeout_ms);
+/** Starts address resolution; ADDR_RESOLVED or ADDR_ERROR (-ETIMEDOUT, -ENETUNREACH, -EADDRINUSE no
+ * local port is left for this destination) follows. After ADDR_ERROR it may be called again.
+ * @param src  NULL: chosen by the route, or the id is bound. @param timeout_ms  1..600,000.
+ * @return 0; -EINVAL; -ENODEV no device has an address of that family; -EADDRNOTAVAIL, -EADDRINUSE
+ * src. */
+PMV_API int pmv_cm_resolve_addr(struct pmv_cm_id *id, const struct sockaddr *src,
+	const struct sockaddr *dst, uint32_t timeout_ms);
 
 /** ROUTE_RESOLVED follows. @return 0; -EINVAL not in ADDR_RESOLVED; -ENODEV the device is gone. */
 PMV_API int pmv_cm_resolve_route(struct pmv_cm_id *id, uint32_t timeout_ms);
 
 /**
  * Creates a QP on a worker of the id's device and brings it to INIT; from here on the CM moves it.
- * @param attr  cap is written back. @return as pmv_create_qp(); -EINVAL state, or a worker of another device.
+ * @param attr  cap is written back. @return as pmv_create_qp(); -EINVAL state, a worker of another
+ * device, or the id has a QP (also one whose destruction another lcore has not committed yet).
  */
 PMV_API int pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *worker,
 	struct pmv_qp_init_attr *attr);
 
 /**
- * Destroys the id's QP. @return 0 (also when the commit is still on its way to the owner lcore: the CM finishes it);
- * -EINVAL there is none.
+ * Destroys the id's QP. @return 0 (also when the commit is still on its way to the owner lcore: the
+ * CM finishes it); -EINVAL there is none.
  */
 PMV_API int pmv_cm_destroy_qp(struct pmv_cm_id *id);
 
-/** Sends the REQ. ESTABLISHED, REJECTED, UNREACHABLE or CONNECT_ERROR follows. @param param  NULL: 0xff/0xff/7/7.
- * @return 0; -EINVAL state, no QP, or private data too long. */
+/** Sends the REQ. ESTABLISHED, REJECTED, UNREACHABLE or CONNECT_ERROR follows. After the end of a
+ * connection (or a refused attempt) the id may connect again with a new QP. @param param  NULL:
+ * 0xff/0xff/7/7.
+ * @return 0; -EINVAL state, no QP, private data too long, a retry count above 7, or events of the
+ * last attempt not given back; -ENOSPC no communication ID is free. */
 PMV_API int pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param);
 
-/** @param backlog  requests not yet accepted or rejected, >= 1, 0 = 128; a full backlog stays silent.
+/** @param backlog  requests not yet accepted or rejected, >= 1, 0 = 128; a full backlog stays
+ * silent.
  * @return 0; -EINVAL not bound. */
 PMV_API int pmv_cm_listen(struct pmv_cm_id *id, uint32_t backlog);
 
-/** Answers a CONNECT_REQUEST with a REP once the QP can receive and send. @param param  NULL: the most both sides can.
+/** Answers a CONNECT_REQUEST with a REP once the QP can receive and send. @param param  NULL: the
+ * most both sides can.
  * @return 0; -EINVAL. A failure later rejects the peer and raises CONNECT_ERROR. */
 PMV_API int pmv_cm_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param);
 
 /** @param reason  28 or 35. @return 0; -EINVAL. */
-PMV_API int pmv_cm_reject(struct pmv_cm_id *id, const void *private_data, uint8_t len, uint8_t reason);
+PMV_API int pmv_cm_reject(
+	struct pmv_cm_id *id, const void *private_data, uint8_t len, uint8_t reason);
 
-/** QP to ERR, DREQ to the peer; DISCONNECTED, later TIMEWAIT_EXIT follow. Again while it is under way: 0.
+/** QP to ERR, DREQ to the peer; DISCONNECTED, later TIMEWAIT_EXIT follow. Again while it is under
+ * way: 0.
  * @return 0; -EINVAL never connected. */
 PMV_API int pmv_cm_disconnect(struct pmv_cm_id *id);
 
@@ -195,7 +221,8 @@ PMV_API int pmv_cm_set_service_type(struct pmv_cm_id *id, uint8_t tos);
 PMV_API int pmv_cm_set_ack_timeout(struct pmv_cm_id *id, uint8_t code);
 /** RNR timer code the QP announces, 0..31, default 12 = 0.64 ms; before connect or accept. */
 PMV_API int pmv_cm_set_min_rnr_timer(struct pmv_cm_id *id, uint8_t code);
-/** CM response timeout code (2^(n-8) ms, 8..31) and retries (0..15) of this id; before connect or accept. */
+/** CM response timeout code (2^(n-8) ms, 8..31) and retries (0..15) of this id; before connect or
+ * accept. */
 PMV_API int pmv_cm_set_timers(struct pmv_cm_id *id, uint8_t response_timeout, uint8_t retries);
 
 /* Accessors. */
@@ -206,7 +233,7 @@ PMV_API void pmv_cm_id_set_context(struct pmv_cm_id *id, void *context);
 PMV_API void pmv_cm_id_set_handler(struct pmv_cm_id *id, pmv_cm_handler handler);
 PMV_API void pmv_cm_id_local_addr(const struct pmv_cm_id *id, struct sockaddr_storage *ret_addr);
 PMV_API void pmv_cm_id_peer_addr(const struct pmv_cm_id *id, struct sockaddr_storage *ret_addr);
-/** Worker whose receive queue the peer's frames of this connection are expected on (CONNECT_REQUEST). */
+/** CONNECT_REQUEST: the worker its REQ came in on, the best guess for the peer's data frames. */
 PMV_API uint16_t pmv_cm_id_worker_hint(const struct pmv_cm_id *id);
 
 /** @return static text, never NULL. */

@@ -30,6 +30,7 @@ open_node(struct pmv_test_pair *pair, int side, const struct pmv_test_pair_param
 		.nb_workers = p->nb_workers,
 		.ip_mtu = p->ip_mtu,
 		.vlan_id = p->vlan_id,
+		.ownership = p->ownership,
 		.window_pkts = p->window_pkts,
 		.seed = p->seed + (uint64_t)side };
 

@@ -31,6 +31,7 @@ struct pmv_test_pair_param {
 	uint16_t ip_mtu;      /* 0 = 4200 */
 	uint32_t window_pkts; /* 0 = default */
 	uint16_t vlan_id;
+	enum pmv_addr_ownership ownership;
 	uint32_t cqe; /* 0 = 1024 */
 	uint64_t seed;
 };

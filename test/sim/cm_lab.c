@@ -58,10 +58,16 @@ wire_hook(void *arg, struct rte_mbuf *m, uint64_t index)
 {
 	struct cm_lab_side *s = arg;
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+	const uint8_t *copy;
 	struct pmv_mad_view view;
 
 	if (m->nb_segs == 1 && pmv_mad_frame_parse(frame, m->pkt_len, &view) == PMV_WIRE_OK)
 		return record(s, &view, frame);
+	s->nb_other++;
+	s->other_len = RTE_MIN(m->pkt_len, (uint32_t)sizeof(s->other));
+	copy = rte_pktmbuf_read(m, 0, s->other_len, s->other);
+	if (copy != s->other)
+		memcpy(s->other, copy, s->other_len);
 	if (s->drop_all || (s->drop_arp && is_arp_or_nd(frame, m->pkt_len)))
 		return PMV_TEST_DROP;
 	return s->dup_all ? PMV_TEST_DUP : PMV_TEST_PASS;
@@ -180,6 +186,7 @@ cm_lab_open(struct cm_lab *lab, const struct cm_lab_param *param)
 {
 	const struct pmv_test_pair_param pp = { .vlan_id = param->vlan_id,
 		.ip_mtu = param->ip_mtu,
+		.ownership = param->ownership,
 		.seed = param->seed != 0 ? param->seed : 7 };
 
 	memset(lab, 0, sizeof(*lab));

@@ -52,10 +52,13 @@ struct cm_lab_side {
 	bool drop_all;
 	bool dup_all;
 	bool drop_arp;
+	uint8_t other[2048]; /* the last frame that was no CM message */
+	uint32_t other_len;
+	uint32_t nb_other;
 	/* what the application does by itself */
 	bool hands_off;                        /* nothing */
 	bool no_accept;                        /* takes requests, does not answer */
-	bool accept_late_us;                   /* unused when 0 */
+					       /* unused when 0 */
 	const struct pmv_cm_conn_param *param; /* of connect and accept */
 	int (*on_event)(
 		struct cm_lab_side *s, const struct pmv_cm_event *e); /* asked first; 1: done */
@@ -73,6 +76,7 @@ struct cm_lab_param {
 	bool use_ring; /* events through pmv_cm_get_event() */
 	uint16_t vlan_id;
 	uint16_t ip_mtu;
+	enum pmv_addr_ownership ownership;
 	uint32_t id_max;
 	uint64_t seed;
 };
