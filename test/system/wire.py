@@ -117,7 +117,7 @@ def roce(number, frame):
         return None
     src, dst = (ip[12:16], ip[16:20]) if len(ip) == 20 else (ip[8:24], ip[24:40])
     if len(udp) < 24 or struct.unpack_from('>H', udp, 4)[0] != len(udp):
-        return Roce(number, frame[6:12], src, dst, 0, 0, 0, 0, None, wrong + ['UDP length'])
+        return Roce(number, frame[6:12], src, dst, 0, 0, 0, 0, None, None, wrong + ['UDP length'])
     opcode, flags = udp[8], udp[9]
     qpn = int.from_bytes(udp[13:16], 'big')
     pad = flags >> 4 & 3
