@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The command line: split it, read the common options, start EAL. Main thread, before anything else
- * runs. What a program's own options mean is its own business.
+ * The command line: split it and read the common options. Main thread, before anything else runs.
+ * What a program's own options mean is its own business.
  */
 #include "apps/common/options.h"
 
@@ -13,11 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_alarm.h>
-#include <rte_cycles.h>
-#include <rte_eal.h>
-#include <rte_errno.h>
-#include <rte_ethdev.h>
+#include <rte_common.h>
 
 #include "apps/common/role.h"
 #include "apps/common/say.h"
@@ -25,7 +21,6 @@
 /* Above every character, so that a program may use any letter for its own. */
 enum common_code { OPT_PORT = 0x100, OPT_ADDR, OPT_GW, OPT_VLAN, OPT_MTU, OPT_LOSS, OPT_SEED };
 #define OWN_LONG_MAX 16
-#define SETTLE_MS    1000
 
 static const struct option common_long[] = {
 	{ "port", required_argument, NULL, OPT_PORT },
@@ -303,84 +298,4 @@ pmv_app_options_parse(const struct pmv_app_args *args, const struct pmv_app_spec
 		return -EINVAL;
 	}
 	return spec->role != NULL ? pmv_app_role_check(spec->role) : 0;
-}
-
-int
-pmv_app_eal_start(const struct pmv_app_args *args)
-{
-	/* EAL reorders its vector; the strings stay. */
-	if (rte_eal_init(args->nb_eal, args->eal) >= 0)
-		return pmv_app_catch_signals();
-	pmv_app_say(
-		"EAL did not start (%s); its own lines above say why; without hugepages give it "
-		"--no-huge -m 256, before the --",
-		rte_strerror(rte_errno));
-	return rte_errno > 0 ? -rte_errno : -EIO;
-}
-
-int
-pmv_app_begin(int argc, char **argv, const struct pmv_app_spec *spec, struct pmv_app_args *ret_args,
-	struct pmv_app_options *ret_options)
-{
-	int ret;
-
-	pmv_app_set_name(argv[0]);
-	/* Line by line also into a file or a pipe: whoever waits for a line gets it when it is
-	 * printed. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	ret = pmv_app_args_split(argc, argv, ret_args);
-	if (ret == 0)
-		ret = pmv_app_options_parse(ret_args, spec, ret_options);
-	if (ret != 0) {
-		pmv_app_args_free(ret_args);
-		return ret < 0 ? PMV_APP_USAGE : PMV_APP_OK;
-	}
-	if (pmv_app_eal_start(ret_args) == 0)
-		return -1;
-	pmv_app_args_free(ret_args);
-	return PMV_APP_FAILED;
-}
-
-static void
-on_alarm(void *arg)
-{
-	__atomic_store_n((bool *)arg, true, __ATOMIC_RELEASE);
-}
-
-/*
- * EAL's interrupt thread outlives the memory that rte_eal_cleanup() unmaps (DPDK 22.11), and a port
- * that is being closed makes it look at handles in that memory once more. Alarms run on that
- * thread: when a second one, set after the first has run, has run too, the thread has been through
- * its list and sleeps for good.
- */
-static void
-settle_interrupt_thread(void)
-{
-	static bool has_run[2];
-	uint64_t end = pmv_app_now_ms() + SETTLE_MS;
-
-	for (int i = 0; i < 2; i++) {
-		if (rte_eal_alarm_set(1, on_alarm, &has_run[i]) != 0)
-			return;
-		while (!__atomic_load_n(&has_run[i], __ATOMIC_ACQUIRE) && pmv_app_now_ms() < end)
-			rte_delay_us_sleep(100);
-	}
-}
-
-int
-pmv_app_finish(struct pmv_app_args *args, bool failed)
-{
-	uint16_t port_id;
-
-	fflush(stdout);
-	/* Also those that no program asked for: EAL's --vdev made them. */
-	RTE_ETH_FOREACH_DEV(port_id)
-	{
-		rte_eth_dev_stop(port_id);
-		rte_eth_dev_close(port_id);
-	}
-	settle_interrupt_thread();
-	rte_eal_cleanup();
-	pmv_app_args_free(args);
-	return failed ? PMV_APP_FAILED : PMV_APP_OK;
 }

@@ -75,17 +75,4 @@ void pmv_app_sockaddr_set_port(struct sockaddr_storage *addr, uint16_t port);
 /* "10.0.0.1 port 7174". buf: at least 64 bytes. @return buf. */
 char *pmv_app_sockaddr_text(const struct sockaddr_storage *addr, char *buf, uint32_t buf_bytes);
 
-/* Starts EAL with the EAL half, and catches signals. @return 0; a negative errno after it has said
- * why. */
-int pmv_app_eal_start(const struct pmv_app_args *args);
-
-/*
- * What main does first: split, parse, start EAL. @return -1: go on, and end with pmv_app_finish();
- * else the exit status, and nothing is left to free.
- */
-int pmv_app_begin(int argc, char **argv, const struct pmv_app_spec *spec,
-	struct pmv_app_args *ret_args, struct pmv_app_options *ret_options);
-/* Ends EAL. @return the exit status. */
-int pmv_app_finish(struct pmv_app_args *args, bool failed);
-
 #endif

@@ -17,7 +17,7 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
-#include "apps/common/options.h"
+#include "apps/common/eal.h"
 #include "apps/common/say.h"
 #include "apps/demo/client.h"
 #include "apps/demo/lcores.h"

@@ -22,9 +22,9 @@
 
 #include <pmverbs/pmv_cm.h>
 
+#include "apps/common/eal.h"
 #include "apps/common/endpoint.h"
 #include "apps/common/latency.h"
-#include "apps/common/options.h"
 #include "apps/common/role.h"
 #include "apps/common/say.h"
 

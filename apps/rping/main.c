@@ -11,6 +11,7 @@
 
 #include <rte_cycles.h>
 
+#include "apps/common/eal.h"
 #include "apps/common/endpoint.h"
 #include "apps/common/role.h"
 #include "apps/common/say.h"
