@@ -95,7 +95,7 @@ check_owner(uint16_t port_id)
 static int
 configure(const struct pmv_app_port *port, uint16_t ip_mtu, struct rte_eth_dev_info *info)
 {
-	struct rte_eth_conf conf = { .rxmode.mtu = ip_mtu };
+	struct rte_eth_conf conf = { 0 };
 	int ret = rte_eth_dev_info_get(port->port_id, info);
 
 	if (ret == 0 && ip_mtu != 0 && (ip_mtu < info->min_mtu || ip_mtu > info->max_mtu)) {
@@ -103,6 +103,10 @@ configure(const struct pmv_app_port *port, uint16_t ip_mtu, struct rte_eth_dev_i
 			info->min_mtu, info->max_mtu, ip_mtu);
 		return -EINVAL;
 	}
+	/* Virtual drivers (af_packet, net_ring, memif) know one MTU, 1500, and refuse any other,
+	 * although their frame slots may well hold more. */
+	if (ip_mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN <= info->max_rx_pktlen)
+		conf.rxmode.mtu = ip_mtu;
 	/* Headers and payload are separate segments; FAST_FREE would forbid what the library does
 	 * with them. */
 	conf.txmode.offloads = info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
