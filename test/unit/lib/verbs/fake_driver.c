@@ -13,6 +13,7 @@
 #include "lib/util/log.h"
 
 struct fake_state fake;
+struct fake_mr *fake_key;
 
 static int
 probe(uint16_t port_id)
@@ -134,7 +135,7 @@ mr_reg(struct pmv_mr *mr)
 	fake.nb_mrs++;
 	mr->lkey = next++;
 	mr->rkey = mr->lkey | 0x1000;
-	__atomic_store_n(&((struct fake_mr *)mr)->alive, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake_key, (struct fake_mr *)mr, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -142,7 +143,7 @@ static void
 mr_kill(struct pmv_mr *mr)
 {
 	/* Relaxed: what makes it seen is the library's epoch. */
-	__atomic_store_n(&((struct fake_mr *)mr)->alive, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&fake_key, NULL, __ATOMIC_RELAXED);
 }
 
 static bool

@@ -30,7 +30,6 @@ struct fake_worker {
 
 struct fake_mr {
 	struct pmv_mr base;
-	uint32_t alive;      /* what a worker's lookup reads; atomic */
 	uint32_t frames_out; /* atomic */
 };
 
@@ -55,6 +54,9 @@ struct fake_state {
 };
 
 extern struct fake_state fake;
+
+/* The region registered last, while its key lives: what a worker's lookup finds. Atomic. */
+extern struct fake_mr *fake_key;
 
 /* A port, a device on it with driver "fake", nb_workers workers (detached), a PD, a CQ per worker.
  */
