@@ -108,25 +108,28 @@ struct choice {
 	uint8_t nexthop[16];
 };
 
-/* How good a source is: 3 on-link (or the address itself), 2 through a gateway, 1 the family fits
- * but there is no route, 0 not at all. */
+/* How good a source is: 4 on-link, 3 the destination is this device's own address (another port of
+ * ours on the same wire is better), 2 through a gateway, 1 the family fits but there is no route, 0
+ * not at all. */
 static int
 rate(struct pmv_cm_dev *dev, uint16_t index, const uint8_t dst[16], uint8_t nexthop[16])
 {
 	const uint8_t *own = dev->facts.addr[index].gid.raw;
+	bool v4 = pmv_gid_is_v4(dst);
 	union pmv_gid dgid, hop;
-	bool ll = pmv_gid_is_link_local(dst);
 
-	if (pmv_gid_is_zero(own) || pmv_gid_is_v4(own) != pmv_gid_is_v4(dst))
+	if (pmv_gid_is_zero(own) || pmv_gid_is_v4(own) != v4)
 		return 0;
 	/* Global and link-local addresses do not talk to each other. */
-	if (!pmv_gid_is_v4(dst) && ll != pmv_gid_is_link_local(own))
+	if (!v4 && pmv_gid_is_link_local(dst) != pmv_gid_is_link_local(own))
 		return 0;
 	memcpy(dgid.raw, dst, 16);
 	if (pmv_verbs_nexthop_route(dev->device, &dgid, index, &hop) != 0)
 		return 1;
 	memcpy(nexthop, hop.raw, 16);
-	return memcmp(hop.raw, dst, 16) == 0 ? 3 : 2;
+	if (memcmp(hop.raw, dst, 16) != 0)
+		return 2;
+	return pmv_cm_dev_addr_index(dev, dst) != PMV_CM_NO_ADDR ? 3 : 4;
 }
 
 static int

@@ -391,6 +391,109 @@ cm_connect__many_both_ways(void **state)
 	cm_lab_close(&lab);
 }
 
+static void
+add_addr(int side, const char *text)
+{
+	struct pmv_ip_addr addr;
+
+	assert_int_equal(pmv_ip_addr_parse(text, &addr), 0);
+	assert_int_equal(pmv_device_add_addr(lab.pair.node[side].dev, &addr), 0);
+}
+
+/* Behind a gateway: its MAC, the destination's GID. Without one: -ENETUNREACH (cm_loss__no_route).
+ */
+static void
+cm_connect__through_a_gateway(void **state)
+{
+	const struct cm_lab_frame *req;
+	struct pmv_device_attr attr;
+	struct pmv_qp_attr qa;
+	struct pmv_ip_addr gw;
+	struct pmv_cm_id *id;
+
+	cm_lab_open(&lab, &(struct cm_lab_param){ 0 });
+	add_addr(1, "10.0.0.1/24");
+	assert_int_equal(pmv_ip_addr_parse("192.168.10.2", &gw), 0);
+	assert_int_equal(pmv_device_set_gateway(lab.pair.node[0].dev, &gw.gid), 0);
+	cm_lab_run(&lab, 100);
+	cm_lab_listen(&lab, 1, "10.0.0.1", CM_LAB_PORT);
+	id = cm_lab_connect(&lab, 0, "10.0.0.1", CM_LAB_PORT);
+	assert_true(cm_lab_wait(&lab, 0, PMV_CM_EVENT_ESTABLISHED, 100000));
+	req = cm_lab_sent(&lab, 0, PMV_CM_ATTR_REQ, 0);
+	assert_int_equal(pmv_query_device(lab.pair.node[1].dev, &attr), 0);
+	assert_memory_equal(req->dmac, attr.mac, 6);
+	assert_memory_equal(req->msg.req.primary.remote_gid + 12, "\x0a\x00\x00\x01", 4);
+	assert_int_equal(pmv_query_qp(pmv_cm_id_qp(id), &qa, NULL), 0);
+	assert_memory_equal(qa.ah_attr.dgid.raw + 12, "\x0a\x00\x00\x01", 4);
+	cm_lab_close(&lab);
+}
+
+static const struct sockaddr *
+scoped(int side, const char *text, uint16_t port)
+{
+	static struct sockaddr_in6 a[2];
+
+	memcpy(&a[side], cm_lab_addr(text, port), sizeof(a[0]));
+	a[side].sin6_scope_id = lab.pair.link->end[side].port_id + 1u;
+	return (const struct sockaddr *)&a[side];
+}
+
+/* AD-202, one port each: link-local addresses with their scope. */
+static void
+cm_connect__link_local(void **state)
+{
+	struct pmv_cm_id *listener, *id;
+	struct sockaddr_storage ss;
+
+	cm_lab_open(&lab, &(struct cm_lab_param){ 0 });
+	add_addr(0, "fe80::1/64");
+	add_addr(1, "fe80::2/64");
+	cm_lab_run(&lab, 100);
+	listener = cm_lab_id(&lab, 1);
+	assert_int_equal(pmv_cm_bind_addr(listener, scoped(0, "fe80::2", 4545)), -EADDRNOTAVAIL);
+	assert_int_equal(pmv_cm_bind_addr(listener, scoped(1, "fe80::2", 4545)), 0);
+	assert_int_equal(pmv_cm_listen(listener, 0), 0);
+	id = cm_lab_id(&lab, 0);
+	assert_int_equal(pmv_cm_resolve_addr(id, NULL, scoped(1, "fe80::2", 4545), 1000), -ENODEV);
+	assert_int_equal(pmv_cm_resolve_addr(id, NULL, scoped(0, "fe80::2", 4545), 1000), 0);
+	assert_true(cm_lab_wait(&lab, 0, PMV_CM_EVENT_ESTABLISHED, 100000));
+	pmv_cm_id_local_addr(id, &ss);
+	assert_int_equal(
+		((struct sockaddr_in6 *)&ss)->sin6_scope_id, lab.pair.link->end[0].port_id + 1u);
+	cm_lab_close(&lab);
+}
+
+/* AD-209: both ports belong to one CM, which connects to itself across the wire. */
+static void
+cm_connect__two_ports_of_one_cm(void **state)
+{
+	struct pmv_device *dev[2];
+	struct pmv_cm_id *id;
+
+	for (int order = 0; order < 2; order++) {
+		cm_lab_open(&lab, &(struct cm_lab_param){ 0 });
+		dev[0] = lab.pair.node[0].dev;
+		dev[1] = lab.pair.node[1].dev;
+		assert_int_equal(pmv_cm_remove_device(lab.s[1].cm, dev[1]), 0);
+		assert_int_equal(pmv_cm_add_device(lab.s[0].cm, dev[1]), 0);
+		cm_lab_listen(&lab, 0, "0.0.0.0", CM_LAB_PORT);
+		id = cm_lab_connect(
+			&lab, 0, order == 0 ? "192.168.10.2" : "192.168.10.1", CM_LAB_PORT);
+		cm_lab_run(&lab, 3000);
+		assert_int_equal(cm_lab_count(&lab, 0, PMV_CM_EVENT_ESTABLISHED), 2);
+		assert_ptr_equal(pmv_cm_id_device(id), dev[order]);
+		assert_int_equal(pmv_cm_disconnect(id), 0);
+		cm_lab_run(&lab, 1000);
+		assert_int_equal(cm_lab_count(&lab, 0, PMV_CM_EVENT_DISCONNECTED), 2);
+		cm_lab_destroy(&lab, 0, id);
+		cm_lab_destroy(&lab, 0, lab.s[0].ids[0]);
+		cm_lab_run_slow(&lab, 3000000);
+		assert_int_equal(pmv_cm_remove_device(lab.s[0].cm, dev[1]), 0);
+		assert_int_equal(pmv_cm_add_device(lab.s[1].cm, dev[1]), 0);
+		cm_lab_close(&lab);
+	}
+}
+
 int
 main(void)
 {
@@ -406,6 +509,9 @@ main(void)
 		cmocka_unit_test(cm_connect__crossing_disconnects),
 		cmocka_unit_test(cm_connect__again_on_the_same_id),
 		cmocka_unit_test(cm_connect__many_both_ways),
+		cmocka_unit_test(cm_connect__through_a_gateway),
+		cmocka_unit_test(cm_connect__link_local),
+		cmocka_unit_test(cm_connect__two_ports_of_one_cm),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);
