@@ -182,19 +182,16 @@ pmv_roce_packet_finish(struct pmv_roce_worker *w, struct pmv_roce_hdr *h, struct
 	return 0;
 }
 
-/* The next segment's bytes from off on (bytes counted from the first byte of *m), at most len.
- * NULL: the chain is shorter than its pkt_len says. */
+/* The next segment's bytes from off on (bytes counted from the first byte of *m), at most len. */
 static const uint8_t *
 seg_bytes(const struct rte_mbuf **m, uint32_t *off, uint32_t len, uint32_t *ret_len)
 {
 	const uint8_t *p;
 
-	while (*m != NULL && *off >= (*m)->data_len) {
+	while (*off >= (*m)->data_len) {
 		*off -= (*m)->data_len;
 		*m = (*m)->next;
 	}
-	if (*m == NULL)
-		return NULL;
 	*ret_len = RTE_MIN(len, (*m)->data_len - *off);
 	p = rte_pktmbuf_mtod_offset(*m, const uint8_t *, *off);
 	*off += *ret_len;
@@ -215,8 +212,6 @@ udp_csum_is_ok(const struct pmv_roce_pkt *p)
 		uint32_t n;
 		const uint8_t *b = seg_bytes(&m, &off, left, &n);
 
-		if (b == NULL)
-			return false;
 		pmv_udp_csum_update(&c, b, n);
 		left -= n;
 	}
@@ -238,13 +233,11 @@ icrc_chain_is_ok(const struct pmv_roce_pkt *p, uint32_t end)
 	while (left > 0) {
 		const uint8_t *b = seg_bytes(&m, &off, left, &n);
 
-		if (b == NULL)
-			return false;
 		state = pmv_icrc_update(state, b, n);
 		left -= n;
 	}
 	t = rte_pktmbuf_read(p->m, end, PMV_ICRC_LEN, trailer);
-	return t != NULL && pmv_icrc_check(t, state);
+	return pmv_icrc_check(t, state);
 }
 
 static inline bool
@@ -301,8 +294,6 @@ parse_split(struct pmv_roce_pkt *p)
 	const uint8_t *b = rte_pktmbuf_read(m, 0, n, p->scratch);
 	enum pmv_wire_verdict v;
 
-	if (b == NULL) /* pkt_len says more than the segments hold */
-		return PMV_WIRE_FRAME_SHORT;
 	if (b != p->scratch)
 		memcpy(p->scratch, b, n);
 	p->hdr = p->scratch;

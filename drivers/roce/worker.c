@@ -12,49 +12,27 @@
 
 #include "drivers/roce/ack.h"
 #include "drivers/roce/ack_pool.h"
-#include "drivers/roce/device.h"
 #include "drivers/roce/fault.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/responder.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/rx.h"
 #include "drivers/roce/ud.h"
-#include "lib/util/log.h"
 
-#define QPS_DEFAULT  4096u
-#define TURN_QPS_MAX 64u  /* QPs of the run list served in a turn */
-#define POOL_ROOM    128u /* headers in front of and behind an IP packet, as pmv_worker_param says */
+#define TURN_QPS_MAX 64u /* QPs of the run list served in a turn */
 
 /* QPNs: the worker's index in the top bits, then slot and generation. */
 static int
 qps_init(struct pmv_roce_worker *w, uint32_t qp_max, uint64_t seed)
 {
 	uint32_t bits = PMV_IDMAP_ID_BITS - w->base.device->worker_bits;
-	uint32_t nb = rte_align32pow2(qp_max != 0 ? qp_max : QPS_DEFAULT);
+	uint32_t nb = rte_align32pow2(qp_max);
 
-	if (nb > PMV_ROCE_QP_MAX) {
-		PMV_LOG(ERR, "worker %u: qp_max %u is above %u", w->base.index, qp_max,
-			PMV_ROCE_QP_MAX);
-		return -EINVAL;
-	}
 	w->qps_mem = rte_zmalloc_socket(
 		"pmv_qps", pmv_idmap_bytes(nb), RTE_CACHE_LINE_SIZE, w->base.socket_id);
 	if (w->qps_mem == NULL)
 		return -ENOMEM;
 	return pmv_idmap_init(&w->qps, w->qps_mem, nb, (uint32_t)w->base.index << bits, bits, seed);
-}
-
-static int
-pool_check(const struct pmv_roce_worker *w)
-{
-	uint32_t room = rte_pktmbuf_data_room_size(w->base.pool);
-	uint32_t need = RTE_PKTMBUF_HEADROOM + POOL_ROOM + w->base.device->ip_mtu;
-
-	if (room >= need)
-		return 0;
-	PMV_LOG(ERR, "worker %u: pool %s: data room %u is below %u", w->base.index,
-		w->base.pool->name, room, need);
-	return -EINVAL;
 }
 
 int
@@ -65,9 +43,6 @@ pmv_roce_worker_init(struct pmv_worker *base, const struct pmv_worker_param *par
 
 	w->dev = (struct pmv_roce_device *)base->device;
 	w->ticks_per_us = RTE_MAX(base->device->ticks_per_sec / 1000000, 1ull);
-	rc = pool_check(w);
-	if (rc < 0)
-		return rc;
 	pmv_random_init(&w->random, pmv_random_next64(&w->dev->random));
 	TAILQ_INIT(&w->run);
 	TAILQ_INIT(&w->acks);
