@@ -226,6 +226,53 @@ submit__two_control_threads_one_lcore(void **state)
 	assert_int_equal(pmv_worker_stat(n.worker[0], "commands"), 2 * NB_QPS * 4);
 }
 
+/* The mailbox by itself, without the device's lock that orders the senders of lib/verbs. */
+static void
+count_commit(struct pmv_op *op)
+{
+	uint32_t *nb = op->object; /* of the worker's owner: no atomics */
+
+	(*nb)++;
+	op->result = (int)op->arg[0];
+}
+
+static void *
+submit_ops(void *arg)
+{
+	struct pmv_op op[8];
+	uint32_t i, k;
+	int rc;
+
+	spread();
+	for (i = 0; i < NB_QPS; i++) {
+		for (k = 0; k < 8; k++) {
+			op[k] = (struct pmv_op){
+				.commit = count_commit, .object = arg, .arg = { k }
+			};
+			CHECK(pmv_lcore_mailbox_submit(n.worker[0], &op[k]) == 0);
+		}
+		for (k = 0; k < 8; k++) {
+			while ((rc = pmv_op_poll(&op[k])) == -EINPROGRESS)
+				sched_yield();
+			CHECK(rc == (int)k);
+		}
+	}
+	return NULL;
+}
+
+static void
+mailbox__two_senders(void **state)
+{
+	uint32_t nb_commits = 0;
+	pthread_t lcore = start(poll_all_the_time, n.worker[0]);
+	pthread_t control[2] = { start(submit_ops, &nb_commits), start(submit_ops, &nb_commits) };
+
+	pthread_join(control[0], NULL);
+	pthread_join(control[1], NULL);
+	stop_and_join(&lcore, 1);
+	assert_int_equal(nb_commits, 2 * 8 * NB_QPS);
+}
+
 static void
 attach__storm_of_two_lcores_and_two_control_threads(void **state)
 {
@@ -416,6 +463,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(mailbox__two_senders),
 		T(submit__two_control_threads_one_lcore),
 		T(attach__storm_of_two_lcores_and_two_control_threads),
 		T(handover__between_two_lcores),
