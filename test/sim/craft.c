@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -157,6 +158,62 @@ void
 craft_inject(struct pmv_test_pair *pair, int to, const struct craft *c)
 {
 	pmv_test_link_inject(pair->link, to, c->bytes, c->len);
+}
+
+/* Memory of a segment, and what tells DPDK to give it back. */
+struct block {
+	struct rte_mbuf_ext_shared_info shinfo;
+	uint8_t *bytes;
+};
+
+static void
+free_block(void *addr, void *arg)
+{
+	struct block *b = arg;
+
+	free(b->bytes);
+	free(b);
+}
+
+static struct rte_mbuf *
+segment(struct rte_mempool *pool, const uint8_t *bytes, uint32_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+	struct block *b = malloc(sizeof(*b));
+
+	assert_non_null(m);
+	b->bytes = malloc(len);
+	memcpy(b->bytes, bytes, len);
+	b->shinfo = (struct rte_mbuf_ext_shared_info){ .free_cb = free_block, .fcb_opaque = b };
+	rte_mbuf_ext_refcnt_set(&b->shinfo, 1);
+	rte_pktmbuf_attach_extbuf(m, b->bytes, 0, (uint16_t)len, &b->shinfo);
+	m->data_off = 0;
+	m->data_len = (uint16_t)len;
+	m->pkt_len = len;
+	return m;
+}
+
+struct rte_mbuf *
+craft_mbuf(struct rte_mempool *pool, const struct craft *c, uint32_t cut1, uint32_t cut2)
+{
+	const uint32_t cuts[4] = { 0, cut1, cut2, c->len };
+	struct rte_mbuf *head = NULL;
+	uint32_t from = 0;
+
+	for (int i = 1; i < 4; i++) {
+		struct rte_mbuf *seg;
+
+		if (cuts[i] <= from || cuts[i] > c->len)
+			continue;
+		seg = segment(pool, c->bytes + from, cuts[i] - from);
+		from = cuts[i];
+		if (head == NULL)
+			head = seg;
+		else
+			assert_int_equal(rte_pktmbuf_chain(head, seg), 0);
+	}
+	assert_non_null(head);
+	return head;
 }
 
 void

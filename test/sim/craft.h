@@ -54,6 +54,13 @@ void craft_seal_udp(struct craft *c);
 /* Into receive queue 0 of node `to`. */
 void craft_inject(struct pmv_test_pair *pair, int to, const struct craft *c);
 
+/*
+ * An mbuf (or a chain, cut at the given offsets; 0 = no cut) whose segments lie in memory of their
+ * own of exactly their length, so that a sanitizer sees every byte read past a segment's end.
+ */
+struct rte_mbuf *craft_mbuf(
+	struct rte_mempool *pool, const struct craft *c, uint32_t cut1, uint32_t cut2);
+
 /* Counters of a worker at one moment. */
 struct craft_stats {
 	struct pmv_stat stat[128];
