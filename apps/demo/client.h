@@ -31,10 +31,9 @@ struct pmv_demo_client {
 struct pmv_demo_row {
 	enum pmv_demo_op op;
 	uint32_t size;
-	uint64_t nb;      /* messages, of both phases */
-	uint64_t nb_fast; /* messages of the throughput phase */
-	double fast_sec;  /* time from the first post to the last completion, summed up over batches
-			   */
+	uint64_t nb; /* messages, of both phases */
+	double rate; /* messages a second, from the first post to the last completion of the median
+			batch */
 	struct pmv_app_latency latency;
 	uint64_t nb_sent_again; /* packets, both ends */
 	uint64_t nb_wrong;

@@ -28,6 +28,9 @@ pmv_demo_end_open(struct pmv_demo_end *end, const struct pmv_app_options *option
 	end->notes = pmv_buf_alloc(NOTES_BYTES, end->ep.port.socket_id);
 	if (end->data == NULL || end->notes == NULL)
 		ret = -ENOMEM;
+	else
+		memset(end->data, 0,
+			PMV_DEMO_DATA_BYTES); /* page faults now, not while we measure */
 	if (ret == 0)
 		ret = pmv_alloc_pd(end->ep.device, &end->pd);
 	if (ret == 0)

@@ -161,10 +161,8 @@ print_head(const struct demo *d, unsigned int lcore)
 static void
 print_row(const struct pmv_demo_row *row)
 {
-	double rate = row->fast_sec > 0 ? (double)row->nb_fast / row->fast_sec : 0;
-
 	printf("%-15s %8u %9" PRIu64 " %10.0f %8.3f %9.2f %9.2f %9.2f %7" PRIu64 " %6" PRIu64 "\n",
-		op_names[row->op], row->size, row->nb, rate, rate * row->size / 1e9,
+		op_names[row->op], row->size, row->nb, row->rate, row->rate * row->size / 1e9,
 		row->latency.p50_us, row->latency.p99_us, row->latency.p999_us, row->nb_sent_again,
 		row->nb_wrong);
 }
@@ -205,7 +203,9 @@ run_client(struct demo *d, unsigned int lcore)
 	pmv_app_endpoint_drain(&d->client.end.ep, DRAIN_MS);
 	d->failed |= ret != 0;
 	if (ret == 0)
-		printf("\n%.2f GB checked in %.1f s, %" PRIu64 " messages wrong\n",
+		printf("\nrates: the median of many batches; sent again: packets that were lost, "
+		       "or whose answer was late\n"
+		       "%.2f GB checked in %.1f s, %" PRIu64 " messages wrong\n",
 			(double)d->client.nb_checked_bytes / 1e9,
 			(double)(rte_rdtsc() - start) / (double)rte_get_tsc_hz(), d->nb_wrong);
 }
