@@ -105,7 +105,7 @@ configure(const struct pmv_app_port *port, uint16_t ip_mtu, struct rte_eth_dev_i
 	}
 	/* Virtual drivers (af_packet, net_ring, memif) know one MTU, 1500, and refuse any other,
 	 * although their frame slots may well hold more. */
-	if (ip_mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN <= info->max_rx_pktlen)
+	if ((uint32_t)ip_mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN <= info->max_rx_pktlen)
 		conf.rxmode.mtu = ip_mtu;
 	/* Headers and payload are separate segments; FAST_FREE would forbid what the library does
 	 * with them. */
@@ -129,6 +129,18 @@ create_pool(const struct pmv_app_port *port, uint16_t queue, uint32_t nb_mbufs, 
 	snprintf(name, sizeof(name), "pmv_app_%u_%u", port->port_id, queue);
 	return rte_pktmbuf_pool_create(name, nb_mbufs, POOL_CACHE, 0,
 		(uint16_t)RTE_MIN(room_bytes, (uint32_t)UINT16_MAX), port->socket_id);
+}
+
+/* Page faults now, not while frames fly. */
+static void
+touch_frame(struct rte_mempool *pool, void *arg, void *obj, unsigned int index)
+{
+	struct rte_mbuf *m = obj;
+
+	(void)pool;
+	(void)arg;
+	(void)index;
+	memset(m->buf_addr, 0, m->buf_len);
 }
 
 /*
@@ -163,6 +175,7 @@ set_up_rx(struct pmv_app_port *port, uint16_t queue, const struct pmv_app_port_p
 		ret = rte_eth_rx_queue_setup(
 			port->port_id, queue, nb_desc, (unsigned int)port->socket_id, &conf, pool);
 		if (ret == 0) {
+			rte_mempool_obj_iter(pool, touch_frame, NULL);
 			port->pools[queue] = pool;
 			return 0;
 		}
