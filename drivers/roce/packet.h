@@ -3,6 +3,7 @@
  * Frames between bytes and mbufs: a received frame as the data path sees it, and the three steps of
  * making one (begin: header template; fill: BTH, extension headers, payload; finish: pad, lengths,
  * ICRC). Owner lcore. It knows nothing of QP state.
+ * Frames are what rte_mbuf promises: pkt_len is the sum of the segments' data_len.
  */
 #ifndef PMV_ROCE_PACKET_H
 #define PMV_ROCE_PACKET_H

@@ -120,6 +120,7 @@ send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe 
 	}
 	pmv_roce_packet_finish(w, hdr, m); /* one segment: cannot fail */
 	pmv_roce_tx_stage(w, m);
+	qp->stats.tx_pkts++;
 	qp->ud_psn = pmv_psn(qp->ud_psn + 1).v;
 	return 0;
 }
