@@ -1,0 +1,846 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * One real RC queue pair against a peer that sends whatever may come to its mind: requests and
+ * responses with right ICRC, most of them plausible, many with a PSN, opcode, length, address or
+ * key that is a little or quite wrong, and repeated ones. A model says what may change: memory only
+ * where a key grants it, each request completes once and in order, nothing succeeds that was never
+ * sent, what is read is what was answered, no byte that nobody may read leaves, and the QP is alive
+ * or in ERR. Also: as long as something is unanswered, some timer or list remembers it (RC-315).
+ *
+ * Deterministic. PMV_SIM_FUZZ_ROUNDS sets the number of rounds, PMV_SIM_FUZZ_SEED the first seed.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "drivers/roce/qp.h"
+#include "lib/util/random.h"
+#include "lib/wire/opcode.h"
+#include "test/harness/eal.h"
+#include "test/sim/craft.h"
+#include "test/sim/rc_lab.h"
+
+#define ROUNDS  120u
+#define STEPS   1500u
+#define SECRET  0xee /* bytes that must neither leave nor change */
+#define BUF     4096u
+#define NB_BUFS 16u
+#define MSG_MAX 3500u
+#define NB_OLD  16u /* requests kept for repetition */
+
+/* Zones of the memory of the node under test, each with untouchable bytes around what is
+ * registered. */
+enum zone {
+	ZONE_RW,    /* remote read and write */
+	ZONE_RO,    /* remote read */
+	ZONE_IOVA,  /* remote read and write; its addresses end at 2^64 */
+	ZONE_OTHER, /* all rights, of another PD */
+	ZONE_DEAD,  /* deregistered */
+	ZONE_OUT,   /* local: what is sent */
+	ZONE_RECV,  /* local: receive buffers */
+	ZONE_READ,  /* local: targets of READs */
+	ZONE_NB
+};
+
+#define ZONE_MARGIN 512u
+static const uint32_t zone_bytes[ZONE_NB] = { [ZONE_RW] = 8192,
+	[ZONE_RO] = 8192,
+	[ZONE_IOVA] = 8192,
+	[ZONE_OTHER] = 4096,
+	[ZONE_DEAD] = 4096,
+	[ZONE_OUT] = BUF,
+	[ZONE_RECV] = NB_BUFS * BUF,
+	[ZONE_READ] = NB_BUFS * BUF };
+#define ARENA (3 * 8192 + 2 * 4096 + BUF + 2 * NB_BUFS * BUF + (ZONE_NB + 1) * ZONE_MARGIN)
+
+/* A request of ours that has not completed. */
+struct sent {
+	uint64_t wr_id;
+	enum pmv_wr_opcode op;
+	uint32_t len;
+	uint32_t nb_psn;
+	struct pmv_psn first;
+	uint8_t *buf; /* READ: target */
+};
+
+/* What the peer is in the middle of sending. */
+struct plan {
+	bool running;
+	enum pmv_opcode_kind kind;
+	bool imm;
+	uint32_t len;
+	uint32_t off;
+	uint64_t va;
+	uint32_t rkey;
+};
+
+struct fuzz {
+	struct pmv_test_pair pair;
+	struct pmv_random random;
+	struct craft_path path;
+	struct pmv_worker *w;
+	struct pmv_qp *qp;   /* under test, node 1 */
+	struct pmv_qp *peer; /* lends its number, node 0 */
+	struct pmv_pd *other_pd;
+	struct pmv_mr *mr[ZONE_NB];
+	uint32_t key[ZONE_NB];
+	uint8_t *arena;
+	uint8_t *shadow;
+	uint8_t *zone[ZONE_NB];
+	uint32_t mtu;
+	struct sent sq[64];
+	uint32_t sq_head, sq_tail;
+	uint64_t rq[64]; /* wr_id, oldest first */
+	uint32_t rq_head, rq_tail;
+	struct pmv_psn next_psn; /* of the next request posted */
+	struct pmv_psn end_sent; /* one past the highest PSN seen on the wire */
+	uint64_t next_id;
+	struct plan plan;
+	struct craft old[NB_OLD];
+	uint32_t nb_old;
+	uint64_t nb_ok, nb_err; /* completions */
+	uint64_t nb_deaths;
+	uint64_t seed;
+	uint32_t wildness; /* 1..16: how often fatal things happen, in sixteenths */
+};
+
+static uint32_t
+below(struct fuzz *f, uint32_t n)
+{
+	return (uint32_t)pmv_random_below(&f->random, n);
+}
+
+static bool
+chance(struct fuzz *f, uint32_t percent)
+{
+	return below(f, 100) < percent;
+}
+
+/* What the packet of a PSN carries: never the secret. */
+static uint8_t
+pattern(struct pmv_psn psn, uint32_t i)
+{
+	return (uint8_t)((psn.v * 29 + i * 7 + (i >> 8)) & 0x7f);
+}
+
+/* Something that ends a life more often than not. */
+static bool
+wild(struct fuzz *f, uint32_t percent)
+{
+	return below(f, 1600) < percent * f->wildness;
+}
+
+static void
+make_zones(struct fuzz *f)
+{
+	uint8_t *p = f->arena + ZONE_MARGIN;
+
+	memset(f->arena, SECRET, ARENA);
+	for (int z = 0; z < ZONE_NB; z++) {
+		f->zone[z] = p;
+		p += zone_bytes[z] + ZONE_MARGIN;
+	}
+	for (int z = ZONE_RW; z <= ZONE_IOVA; z++)
+		memset(f->zone[z], 0x11, zone_bytes[z]);
+	memset(f->zone[ZONE_OUT], 0x22, zone_bytes[ZONE_OUT]);
+	memcpy(f->shadow, f->arena, ARENA);
+}
+
+static void
+register_zones(struct fuzz *f)
+{
+	static const uint32_t rights[ZONE_NB] = {
+		[ZONE_RW] =
+			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
+		[ZONE_RO] = PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_READ,
+		[ZONE_IOVA] =
+			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
+		[ZONE_OTHER] =
+			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
+		[ZONE_DEAD] =
+			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
+		[ZONE_OUT] = 0,
+		[ZONE_RECV] = PMV_ACCESS_LOCAL_WRITE,
+		[ZONE_READ] = PMV_ACCESS_LOCAL_WRITE,
+	};
+
+	assert_int_equal(pmv_alloc_pd(f->pair.node[1].dev, &f->other_pd), 0);
+	for (int z = 0; z < ZONE_NB; z++) {
+		struct pmv_pd *pd = z == ZONE_OTHER ? f->other_pd : f->pair.node[1].pd;
+		uint64_t iova = z == ZONE_IOVA ? -(uint64_t)zone_bytes[z] : (uintptr_t)f->zone[z];
+
+		assert_int_equal(
+			pmv_reg_mr_iova(pd, f->zone[z], zone_bytes[z], iova, rights[z], &f->mr[z]),
+			0);
+		f->key[z] = pmv_mr_rkey(f->mr[z]);
+	}
+	rc_lab_dereg(f->mr[ZONE_DEAD]);
+}
+
+/* Nothing that the peer may not read may be in a frame. */
+static void
+check_no_secret(const uint8_t *p, uint32_t len)
+{
+	uint32_t run = 0;
+
+	for (uint32_t i = 0; i < len; i++) {
+		run = p[i] == SECRET ? run + 1 : 0;
+		assert_true(run < 8);
+	}
+}
+
+/* Every frame of the QP under test ends here. */
+static enum pmv_test_fate
+on_frame(void *arg, struct rte_mbuf *m, uint64_t index)
+{
+	struct fuzz *f = arg;
+	uint8_t flat[CRAFT_BYTES];
+	const uint8_t *p = rte_pktmbuf_read(m, 0, m->pkt_len, flat);
+	struct pmv_roce_view v;
+	uint32_t nb = 1;
+
+	check_no_secret(p, m->pkt_len);
+	assert_int_equal(pmv_roce_parse(p + 42, m->pkt_len - 42, m->pkt_len - 42, &v), PMV_WIRE_OK);
+	assert_int_equal(v.bth.dqpn, pmv_qp_num(f->peer));
+	if (!(v.op->flags & PMV_OPF_REQUEST))
+		return PMV_TEST_DROP;
+	if (v.op->kind == PMV_OPKIND_READ_REQ) {
+		struct pmv_reth reth;
+
+		pmv_reth_parse(p + 42 + PMV_BTH_LEN, &reth);
+		nb = reth.dma_len == 0 ? 1 : (reth.dma_len + f->mtu - 1) / f->mtu;
+	}
+	if (pmv_psn_before(f->end_sent, pmv_psn_add(v.bth.psn, nb)))
+		f->end_sent = pmv_psn_add(v.bth.psn, nb);
+	return PMV_TEST_DROP;
+}
+
+static void
+tune(int side, struct pmv_qp_attr *attr)
+{
+	attr->timeout = 9;
+	attr->rnr_retry = 3;
+	attr->retry_cnt = 5;
+	attr->min_rnr_timer = 1;
+	attr->max_dest_rd_atomic = 3;
+}
+
+static void
+connect_qps(struct fuzz *f)
+{
+	pmv_test_qp_connect(
+		&f->pair, f->peer, f->qp, false, f->mtu == 256 ? PMV_MTU_256 : PMV_MTU_1024, tune);
+	f->next_psn = pmv_psn(0x123456); /* as the harness sets it */
+	f->end_sent = f->next_psn;
+	f->plan.running = false;
+}
+
+static struct fuzz *
+fuzz_open(uint64_t seed)
+{
+	const struct pmv_test_pair_param pp = { .seed = seed, .window_pkts = 16, .cqe = 256 };
+	struct fuzz *f = test_calloc(1, sizeof(*f));
+
+	f->seed = seed;
+	pmv_random_init(&f->random, seed);
+	pmv_test_pair_open(&f->pair, &pp);
+	f->w = f->pair.node[1].worker[0];
+	f->arena = malloc(ARENA);
+	f->shadow = malloc(ARENA);
+	f->mtu = seed & 1 ? 256 : 1024;
+	f->wildness = 1u << (seed / 2 % 5);
+	make_zones(f);
+	register_zones(f);
+	f->qp = pmv_test_qp_create(&f->pair.node[1], 0, PMV_QPT_RC);
+	f->peer = pmv_test_qp_create(&f->pair.node[0], 0, PMV_QPT_RC);
+	craft_path_get(&f->pair, 1, false, 0, &f->path);
+	f->pair.link->end[1].out.hook = on_frame;
+	f->pair.link->end[1].out.hook_arg = f;
+	connect_qps(f);
+	return f;
+}
+
+/* Memory is what it was but for [from, from + len). Takes over what may have changed. */
+static void
+check_memory(struct fuzz *f, const uint8_t *from, uint32_t len)
+{
+	uint32_t at = from == NULL ? 0 : (uint32_t)(from - f->arena);
+
+	if (from == NULL)
+		len = 0;
+	memcpy(f->shadow + at, f->arena + at, len);
+	if (memcmp(f->shadow, f->arena, ARENA) == 0)
+		return;
+	for (uint32_t i = 0; i < ARENA; i++)
+		if (f->shadow[i] != f->arena[i])
+			fail_msg("byte %u changed, allowed %u + %u", i, at, len);
+}
+
+static bool
+is_dead(const struct fuzz *f)
+{
+	return pmv_qp_get_state(f->qp) == PMV_QPS_ERR;
+}
+
+static void
+check_read_data(struct fuzz *f, const struct sent *s)
+{
+	for (uint32_t i = 0; i < s->len; i++)
+		assert_int_equal(s->buf[i], pattern(pmv_psn_add(s->first, i / f->mtu), i % f->mtu));
+}
+
+static void
+on_send_wc(struct fuzz *f, const struct pmv_wc *wc)
+{
+	struct sent *s = &f->sq[f->sq_tail % 64];
+
+	assert_true(f->sq_tail != f->sq_head);
+	assert_int_equal(wc->wr_id, s->wr_id);
+	if (wc->status == PMV_WC_SUCCESS) {
+		struct pmv_psn end = pmv_psn_add(s->first, s->nb_psn);
+
+		/* nothing succeeds that was never wholly on the wire */
+		assert_false(pmv_psn_before(f->end_sent, end));
+		if (s->op == PMV_WR_RDMA_READ)
+			check_read_data(f, s);
+		f->nb_ok++;
+	} else {
+		f->nb_err++;
+	}
+	f->sq_tail++;
+}
+
+static void
+on_recv_wc(struct fuzz *f, const struct pmv_wc *wc)
+{
+	assert_true(f->rq_tail != f->rq_head);
+	assert_int_equal(wc->wr_id, f->rq[f->rq_tail % 64]);
+	if (wc->status == PMV_WC_SUCCESS) {
+		if (wc->opcode == PMV_WC_RECV)
+			assert_true(wc->byte_len <= BUF);
+		f->nb_ok++;
+	} else {
+		f->nb_err++;
+	}
+	f->rq_tail++;
+}
+
+/* Receives have odd numbers. */
+static void
+collect(struct fuzz *f)
+{
+	struct pmv_wc wc[16];
+	uint32_t nb;
+
+	while ((nb = pmv_poll_cq(f->pair.node[1].cq[0], wc, 16)) > 0) {
+		for (uint32_t i = 0; i < nb; i++) {
+			assert_int_equal(wc[i].qp_num, pmv_qp_num(f->qp));
+			if (wc[i].wr_id & 1)
+				on_recv_wc(f, &wc[i]);
+			else
+				on_send_wc(f, &wc[i]);
+		}
+	}
+}
+
+/* RC-315: what is unanswered is remembered by somebody. */
+static void
+check_alive(const struct fuzz *f)
+{
+	const struct pmv_roce_qp *qp = pmv_roce_qp(f->qp);
+	bool waits = !pmv_roce_window_idle(&qp->win);
+	bool idle = qp->sq.snd == qp->sq.head;
+
+	assert_int_equal((qp->win.end.v - qp->win.una.v) & PMV_PSN_MASK,
+		(uint32_t)pmv_psn_diff(qp->win.end, qp->win.una));
+	assert_false(pmv_psn_before(qp->win.nxt, qp->win.una));
+	assert_false(pmv_psn_before(qp->win.end, qp->win.nxt));
+	assert_true(qp->rd_out <= 4);
+	if (waits || (!idle && qp->base.state == PMV_QPS_RTS))
+		assert_true(pmv_timer_is_armed(&qp->retry.timer) || qp->on_run);
+}
+
+static void
+step_time(struct fuzz *f, uint32_t us)
+{
+	f->pair.now += us * f->pair.link->ticks_per_us;
+	pmv_worker_poll_at(f->w, f->pair.now);
+	pmv_test_link_step(f->pair.link, f->pair.now);
+	collect(f);
+}
+
+/* In ERR everything completes, once; then the connection is made anew. */
+static void
+bury(struct fuzz *f)
+{
+	const struct pmv_qp_attr reset = { .qp_state = PMV_QPS_RESET };
+	struct pmv_event ev;
+
+	for (int i = 0; i < 10; i++)
+		step_time(f, 5);
+	assert_int_equal(f->sq_tail, f->sq_head);
+	assert_int_equal(f->rq_tail, f->rq_head);
+	check_memory(f, NULL, 0);
+	f->nb_deaths++;
+	assert_int_equal(pmv_modify_qp(f->qp, &reset, PMV_QP_STATE), 0);
+	assert_int_equal(pmv_modify_qp(f->peer, &reset, PMV_QP_STATE), 0);
+	while (pmv_worker_get_event(f->w, &ev) == 1)
+		assert_int_not_equal(ev.type, PMV_EVENT_CQ_ERR);
+	connect_qps(f);
+}
+
+static void
+check(struct fuzz *f, const uint8_t *from, uint32_t len)
+{
+	collect(f);
+	check_memory(f, from, len);
+	if (is_dead(f))
+		bury(f);
+	check_alive(f);
+}
+
+static void
+post_send(struct fuzz *f)
+{
+	static const enum pmv_wr_opcode ops[] = { PMV_WR_SEND, PMV_WR_RDMA_WRITE, PMV_WR_RDMA_READ,
+		PMV_WR_RDMA_READ, PMV_WR_SEND_WITH_IMM, PMV_WR_RDMA_WRITE_WITH_IMM };
+	struct sent *s = &f->sq[f->sq_head % 64];
+	struct pmv_sge sge[2];
+	struct pmv_send_wr wr = { .wr_id = f->next_id & ~1ull, .sg_list = sge, .num_sge = 1 };
+
+	if (f->sq_head - f->sq_tail >= NB_BUFS)
+		return;
+	f->next_id += 2;
+	wr.opcode = ops[below(f, RTE_DIM(ops))];
+	*s = (struct sent){ .wr_id = wr.wr_id,
+		.op = wr.opcode,
+		.len = chance(f, 50) ? below(f, 40) : below(f, MSG_MAX),
+		.first = f->next_psn,
+		.buf = f->zone[ZONE_READ] + f->sq_head % NB_BUFS * BUF };
+	s->nb_psn = s->len == 0 ? 1 : (s->len + f->mtu - 1) / f->mtu;
+	sge[0] = (struct pmv_sge){ (uintptr_t)f->zone[ZONE_OUT], s->len, f->key[ZONE_OUT] };
+	if (s->op == PMV_WR_RDMA_READ)
+		sge[0] = (struct pmv_sge){ (uintptr_t)s->buf, s->len, f->key[ZONE_READ] };
+	else if (chance(f, 30)) { /* two pieces */
+		sge[0].length = below(f, s->len + 1);
+		sge[1] = (struct pmv_sge){ sge[0].addr + sge[0].length, s->len - sge[0].length,
+			f->key[ZONE_OUT] };
+		wr.num_sge = 2;
+	}
+	if (wild(f, 2))
+		sge[0].lkey ^= 1u << below(f, 32);
+	wr.send_flags = PMV_SEND_SIGNALED | (chance(f, 10) ? PMV_SEND_FENCE : 0);
+	wr.wr.rdma.remote_addr = 0x1000;
+	wr.wr.rdma.rkey = 0x1;
+	assert_int_equal(pmv_post_send(f->qp, &wr, 1), 1);
+	f->next_psn = pmv_psn_add(f->next_psn, s->nb_psn);
+	f->sq_head++;
+	check(f, NULL, 0);
+}
+
+static uint8_t *
+recv_buf(struct fuzz *f, uint32_t index)
+{
+	return f->zone[ZONE_RECV] + index % NB_BUFS * BUF;
+}
+
+static void
+post_recv(struct fuzz *f)
+{
+	const uint32_t len = wild(f, 10) ? below(f, 100) : BUF;
+	const struct pmv_sge sge = { (uintptr_t)recv_buf(f, f->rq_head), len,
+		wild(f, 1) ? f->key[ZONE_OUT] : f->key[ZONE_RECV] };
+	const struct pmv_recv_wr wr = { f->next_id | 1, &sge, 1 };
+
+	if (f->rq_head - f->rq_tail >= NB_BUFS)
+		return;
+	f->next_id += 2;
+	assert_int_equal(pmv_post_recv(f->qp, &wr, 1), 1);
+	f->rq[f->rq_head++ % 64] = wr.wr_id;
+	check(f, NULL, 0);
+}
+
+/* Where a frame may write: at most there. */
+static void
+grant_of(struct fuzz *f, const struct craft *c, const uint8_t **from, uint32_t *len)
+{
+	const struct pmv_opcode_info *op = &pmv_opcode_table[c->bytes[c->bth]];
+	struct pmv_psn psn = pmv_psn(pmv_be32_load(c->bytes + c->bth + 8));
+
+	*from = NULL;
+	*len = 0;
+	if (op->kind == PMV_OPKIND_SEND && f->rq_tail != f->rq_head) {
+		*from = recv_buf(f, f->rq_tail);
+		*len = BUF;
+	} else if (op->kind == PMV_OPKIND_WRITE) { /* the zones between RW and IOVA: see below */
+		*from = f->zone[ZONE_RW];
+		*len = zone_bytes[ZONE_RW];
+	} else if (op->kind == PMV_OPKIND_READ_RESP) {
+		for (uint32_t i = f->sq_tail; i != f->sq_head; i++) {
+			const struct sent *s = &f->sq[i % 64];
+			uint32_t k = (psn.v - s->first.v) & PMV_PSN_MASK;
+
+			if (s->op != PMV_WR_RDMA_READ || k >= s->nb_psn)
+				continue;
+			*from = s->buf + k * f->mtu;
+			*len = RTE_MIN(f->mtu, s->len - k * f->mtu);
+		}
+	}
+}
+
+static void
+inject(struct fuzz *f, const struct craft *c)
+{
+	struct rte_mbuf *m, *foreign;
+	const uint8_t *from;
+	uint32_t len;
+
+	pmv_worker_flush(f->w); /* what is staged has been seen before it can be answered */
+	pmv_test_link_step(f->pair.link, f->pair.now);
+	grant_of(f, c, &from, &len);
+	m = craft_mbuf(f->pair.link->pool, c, chance(f, 20) ? below(f, c->len) : 0, 0);
+	assert_int_equal(pmv_worker_input(f->w, &m, 1, &foreign), 0);
+	/* a WRITE may also have gone to the other writable zone */
+	if (pmv_opcode_table[c->bytes[c->bth]].kind == PMV_OPKIND_WRITE)
+		memcpy(f->shadow + (f->zone[ZONE_IOVA] - f->arena), f->zone[ZONE_IOVA],
+			zone_bytes[ZONE_IOVA]);
+	check(f, from, len);
+}
+
+static uint32_t
+epsn(struct fuzz *f)
+{
+	return pmv_roce_qp(f->qp)->resp.epsn.v;
+}
+
+/* An address and key that are right more often than not. */
+static void
+choose_target(struct fuzz *f, struct plan *p)
+{
+	static const uint64_t corners[] = { 0, 1, UINT64_MAX, UINT64_MAX - 1023, 0x7fffffffffffffff,
+		0x8000000000000000 };
+	enum zone z =
+		!wild(f, 40) ? (chance(f, 50) ? ZONE_RW : ZONE_IOVA) : (enum zone)below(f, ZONE_NB);
+	uint64_t start = z == ZONE_IOVA ? -(uint64_t)zone_bytes[z] : (uintptr_t)f->zone[z];
+	uint32_t room = zone_bytes[z];
+
+	p->rkey = f->key[z];
+	p->va = start + (p->len < room ? below(f, room - p->len + 1) : 0);
+	if (wild(f, 10))
+		p->va = start + room - p->len + below(f, 3) - 1; /* at its end, or one beyond */
+	if (wild(f, 5))
+		p->va = start - 1 + below(f, 2);
+	if (wild(f, 3))
+		p->va = corners[below(f, RTE_DIM(corners))];
+	if (wild(f, 3))
+		p->rkey ^= 1u << below(f, 32);
+}
+
+static void
+make_plan(struct fuzz *f)
+{
+	static const enum pmv_opcode_kind kinds[] = { PMV_OPKIND_SEND, PMV_OPKIND_WRITE,
+		PMV_OPKIND_READ_REQ };
+	struct plan *p = &f->plan;
+
+	*p = (struct plan){ .running = true,
+		.kind = kinds[below(f, 3)],
+		.imm = chance(f, 30),
+		.len = chance(f, 40) ? below(f, 40) : below(f, MSG_MAX) };
+	choose_target(f, p);
+}
+
+static uint8_t
+request_opcode(const struct plan *p, bool first, bool last)
+{
+	static const uint8_t send[4] = { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
+		PMV_OPCODE_RC_SEND_LAST, PMV_OPCODE_RC_SEND_ONLY };
+	static const uint8_t write[4] = { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
+		PMV_OPCODE_RC_WRITE_LAST, PMV_OPCODE_RC_WRITE_ONLY };
+	int at = first + 2 * last;
+
+	if (p->kind == PMV_OPKIND_READ_REQ)
+		return PMV_OPCODE_RC_READ_REQUEST;
+	if (p->imm && last)
+		return (uint8_t)(1 + (p->kind == PMV_OPKIND_SEND ? send[at] : write[at]));
+	return p->kind == PMV_OPKIND_SEND ? send[at] : write[at];
+}
+
+/* The next packet of the plan, or something like it. */
+static void
+build_request(struct fuzz *f, struct craft *c)
+{
+	const struct plan *p = &f->plan;
+	bool is_read = p->kind == PMV_OPKIND_READ_REQ;
+	uint32_t left = p->len - p->off;
+	uint32_t len = is_read ? 0 : RTE_MIN(left, f->mtu);
+	uint32_t reth_len = p->len;
+	struct pmv_bth bth = { .opcode = request_opcode(p, p->off == 0, left <= f->mtu),
+		.pkey = PMV_PKEY_DEFAULT,
+		.dqpn = pmv_qp_num(f->qp),
+		.ackreq = chance(f, 50),
+		.psn = pmv_psn(epsn(f)) };
+	const struct pmv_opcode_info *op;
+	uint8_t body[2048];
+
+	if (chance(f, 12))
+		bth.psn = pmv_psn_add(bth.psn, below(f, 17) - 8);
+	if (wild(f, 3))
+		bth.opcode = (uint8_t)below(f, 0x20);
+	if (wild(f, 3))
+		len = below(f, f->mtu + 5);
+	if (wild(f, 3))
+		reth_len = chance(f, 50) ? p->len + below(f, 3) - 1
+					 : (uint32_t)pmv_random_next64(&f->random);
+	op = &pmv_opcode_table[bth.opcode];
+	bth.padcnt = pmv_bth_pad(len);
+	craft_begin(c, &f->path, &bth);
+	if (op->ext & PMV_EXT_RETH)
+		craft_put_reth(c, p->va, p->rkey, reth_len);
+	if (op->hdr_len > c->len - c->bth) /* whatever else it carries */
+		craft_put(c, NULL, op->hdr_len - (c->len - c->bth));
+	for (uint32_t i = 0; i < len; i++)
+		body[i] = pattern(bth.psn, i);
+	craft_put(c, body, len);
+	craft_put(c, NULL, bth.padcnt);
+	craft_end(c);
+}
+
+static void
+send_request(struct fuzz *f)
+{
+	struct craft *c = &f->old[f->nb_old++ % NB_OLD];
+	uint64_t deaths = f->nb_deaths;
+	struct plan *p = &f->plan;
+	uint32_t psn = epsn(f);
+
+	if (!p->running)
+		make_plan(f);
+	build_request(f, c);
+	inject(f, c);
+	if (deaths != f->nb_deaths || psn == epsn(f))
+		return;
+	p->off += f->mtu;
+	p->running = p->kind != PMV_OPKIND_READ_REQ && p->off < p->len;
+}
+
+/* An old request once more, perhaps with another address, key or length (MR-402). */
+static void
+repeat_request(struct fuzz *f)
+{
+	struct craft *c = &f->old[below(f, NB_OLD)];
+
+	if (c->len == 0)
+		return;
+	if (chance(f, 20) && c->bytes[c->bth] == PMV_OPCODE_RC_READ_REQUEST) {
+		c->bytes[c->bth + PMV_BTH_LEN + below(f, 16)] ^= (uint8_t)(1u << below(f, 8));
+		craft_seal_icrc(c);
+	}
+	inject(f, c);
+}
+
+/* The response to a PSN, as the request there wants it, or something like it. */
+static void
+build_response(struct fuzz *f, struct craft *c, struct pmv_psn psn)
+{
+	static const uint8_t odd[] = { 0x21, 0x22, 0x23, 0x20, 0x40, 0x60, 0x60, 0x60, 0x61, 0x62,
+		0x63, 0x64, 0x7f, 0x80, 0x9f };
+	const struct sent *s = NULL;
+	struct pmv_bth bth = { .opcode = PMV_OPCODE_RC_ACK,
+		.pkey = PMV_PKEY_DEFAULT,
+		.dqpn = pmv_qp_num(f->qp),
+		.psn = psn };
+	uint8_t syndrome = wild(f, 8) ? odd[below(f, RTE_DIM(odd))] : 0x1f;
+	uint32_t len = 0, k;
+	uint8_t body[2048];
+
+	for (uint32_t i = f->sq_tail; i != f->sq_head && s == NULL; i++)
+		if (pmv_psn_within(psn, f->sq[i % 64].first, f->sq[i % 64].nb_psn))
+			s = &f->sq[i % 64];
+	if (s != NULL && s->op == PMV_WR_RDMA_READ && chance(f, 90)) {
+		k = (psn.v - s->first.v) & PMV_PSN_MASK;
+		len = RTE_MIN(f->mtu, s->len - k * f->mtu);
+		bth.opcode = k + 1 == s->nb_psn ? (k == 0 ? PMV_OPCODE_RC_READ_RESP_ONLY
+							  : PMV_OPCODE_RC_READ_RESP_LAST)
+						: (k == 0 ? PMV_OPCODE_RC_READ_RESP_FIRST
+							  : PMV_OPCODE_RC_READ_RESP_MIDDLE);
+	}
+	if (wild(f, 2)) {
+		bth.opcode = (uint8_t)(PMV_OPCODE_RC_READ_RESP_FIRST + below(f, 6));
+		len = chance(f, 50) ? f->mtu : below(f, f->mtu + 5);
+	}
+	if (pmv_opcode_table[bth.opcode].payload == PMV_OPPAY_NONE)
+		len = 0;
+	bth.padcnt = pmv_bth_pad(len);
+	craft_begin(c, &f->path, &bth);
+	if (pmv_opcode_table[bth.opcode].ext & PMV_EXT_AETH)
+		craft_put_aeth(c, syndrome, below(f, 1u << 24));
+	if (bth.opcode == PMV_OPCODE_RC_ATOMIC_ACK)
+		craft_put(c, NULL, 8);
+	for (uint32_t i = 0; i < len; i++)
+		body[i] = pattern(psn, i);
+	craft_put(c, body, len);
+	craft_put(c, NULL, bth.padcnt);
+	craft_end(c);
+}
+
+static void
+send_response(struct fuzz *f)
+{
+	const struct pmv_roce_window *win = &pmv_roce_qp(f->qp)->win;
+	uint32_t out = (win->end.v - win->una.v) & PMV_PSN_MASK;
+	struct pmv_psn psn = win->una;
+	struct craft c;
+
+	if (out > 0 && chance(f, 30))
+		psn = pmv_psn_add(win->una, below(f, out));
+	if (chance(f, 8))
+		psn = pmv_psn_add(win->una, below(f, out + 16) - 8);
+	build_response(f, &c, psn);
+	inject(f, &c);
+}
+
+/* SQD and back. */
+static void
+pause_sq(struct fuzz *f)
+{
+	struct pmv_qp_attr a = { .qp_state = PMV_QPS_SQD };
+
+	if (pmv_qp_get_state(f->qp) == PMV_QPS_SQD)
+		a.qp_state = PMV_QPS_RTS;
+	(void)pmv_modify_qp(f->qp, &a, PMV_QP_STATE);
+	check(f, NULL, 0);
+}
+
+static void
+kill_qp(struct fuzz *f)
+{
+	const struct pmv_qp_attr err = { .qp_state = PMV_QPS_ERR };
+
+	assert_int_equal(pmv_modify_qp(f->qp, &err, PMV_QP_STATE), 0);
+	for (int i = 0; i < 3; i++) { /* posted in ERR: flushed at once */
+		struct pmv_sge sge = { (uintptr_t)f->zone[ZONE_OUT], 10, f->key[ZONE_OUT] };
+		const struct pmv_recv_wr rwr = { f->next_id | 1, &sge, 1 };
+		struct pmv_send_wr wr = { .wr_id = f->next_id & ~1ull,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = PMV_WR_SEND };
+
+		f->next_id += 2;
+		f->sq[f->sq_head++ % 64] = (struct sent){ .wr_id = wr.wr_id };
+		f->rq[f->rq_head++ % 64] = rwr.wr_id;
+		assert_int_equal(pmv_post_send(f->qp, &wr, 1), 1);
+		assert_int_equal(pmv_post_recv(f->qp, &rwr, 1), 1);
+	}
+	check(f, NULL, 0);
+}
+
+static void
+step(struct fuzz *f)
+{
+	uint32_t dice = below(f, 1000);
+
+	if (dice < 150)
+		post_send(f);
+	else if (dice < 270)
+		post_recv(f);
+	else if (dice < 550)
+		send_request(f);
+	else if (dice < 590)
+		repeat_request(f);
+	else if (dice < 850)
+		send_response(f);
+	else if (dice < 990)
+		step_time(f, 1 + below(f, chance(f, 10) ? 1500 : 30));
+	else if (dice < 997)
+		pause_sq(f);
+	else if (dice < 998)
+		kill_qp(f);
+	check(f, NULL, 0);
+}
+
+static void
+fuzz_close(struct fuzz *f)
+{
+	if (!is_dead(f))
+		kill_qp(f); /* every posted request completes: see bury() */
+	assert_int_equal(pmv_destroy_qp(f->qp), 0);
+	assert_int_equal(pmv_destroy_qp(f->peer), 0);
+	for (int z = 0; z < ZONE_NB; z++)
+		if (z != ZONE_DEAD)
+			rc_lab_dereg(f->mr[z]);
+	for (int i = 0; i < 4; i++)
+		pmv_test_pair_run(&f->pair, 50, 10);
+	for (int side = 0; side < 2; side++) {
+		struct pmv_event ev;
+
+		while (pmv_poll_async_event(f->pair.node[side].dev, &ev) == 1)
+			continue;
+	}
+	assert_int_equal(pmv_dealloc_pd(f->other_pd), 0);
+	pmv_test_pair_close(&f->pair);
+	free(f->arena);
+	free(f->shadow);
+	test_free(f);
+}
+
+static uint64_t
+from_env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text != NULL ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void
+fuzzed_state__keeps_to_the_model(void **state)
+{
+	uint64_t rounds = from_env("PMV_SIM_FUZZ_ROUNDS", ROUNDS);
+	uint64_t seed = from_env("PMV_SIM_FUZZ_SEED", 1);
+	uint64_t nb_ok = 0, nb_deaths = 0;
+
+	for (uint64_t i = 0; i < rounds; i++) {
+		struct fuzz *f = fuzz_open(seed + i);
+
+		*state = f; /* teardown tells the seed if it fails */
+		for (uint32_t k = 0; k < STEPS; k++)
+			step(f);
+		*state = NULL;
+		nb_ok += f->nb_ok;
+		nb_deaths += f->nb_deaths;
+		fuzz_close(f);
+	}
+	/* it was worth the while: a lot succeeds, a lot dies */
+	assert_true(nb_ok > 20 * rounds);
+	assert_true(nb_deaths >= rounds);
+	print_message("%llu rounds: %llu completions succeeded, %llu times in ERR\n",
+		(unsigned long long)rounds, (unsigned long long)nb_ok,
+		(unsigned long long)nb_deaths);
+}
+
+static int
+tell_seed(void **state)
+{
+	const struct fuzz *f = *state;
+
+	if (f != NULL)
+		print_error("repeat: PMV_SIM_FUZZ_SEED=%llu PMV_SIM_FUZZ_ROUNDS=1\n",
+			(unsigned long long)f->seed);
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(fuzzed_state__keeps_to_the_model, tell_seed),
+	};
+
+	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);
+}
