@@ -14,9 +14,8 @@ pmv_test_eal_start(void **state)
 {
 	static bool is_started;
 	/* EAL writes into its arguments */
-	static char line[] =
-		"test --no-huge -m 256 --no-pci --no-shconf --no-telemetry -l 0 "
-		"--log-level=*:error";
+	static char line[] = "test --no-huge -m 256 --no-pci --no-shconf --no-telemetry -l 0 "
+			     "--log-level=*:error";
 	char *argv[16];
 	int argc = 0;
 
