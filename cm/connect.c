@@ -78,10 +78,8 @@ pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *wor
 	if (err != 0)
 		return err;
 	err = pmv_cm_qp_bridge_take(id, qp);
-	if (err != 0) {
-		pmv_destroy_qp(qp);
+	if (err != 0)
 		return err;
-	}
 	id->conn.av.worker = pmv_worker_index(worker);
 	return 0;
 }

@@ -254,13 +254,12 @@ pmv_cm_qp_bridge_take(struct pmv_cm_id *id, struct pmv_qp *qp)
 	if (err != 0) {
 		b->step = 0;
 		b->refused = 0;
-		let_go(b);
-		return err;
+		b->todo = PMV_CM_QP_DESTROY;
 	}
 	work(id, false);
 	if (!pmv_cm_qp_bridge_is_idle(id))
 		list(id);
-	return 0;
+	return err;
 }
 
 void

@@ -39,7 +39,8 @@ struct pmv_cm_qp_bridge {
 	TAILQ_ENTRY(pmv_cm_id) link;
 };
 
-/* Takes a new QP and brings it to INIT. @return 0; the errno of the first step. */
+/* Takes a new QP and brings it to INIT. @return 0; the errno of the first step: the QP is destroyed
+ * then. */
 int pmv_cm_qp_bridge_take(struct pmv_cm_id *id, struct pmv_qp *qp);
 
 /* Starts steps (an OR). ERR drops what has not been submitted of RTR and RTS. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "cm/cm.h"
+#include "cm/id.h"
 #include "lib/wire/gid.h"
 #include "test/harness/eal.h"
 #include "test/sim/cm_lab.h"
@@ -524,6 +525,101 @@ cm_request__peer_gives_up(void **state)
 	cm_lab_close(&lab);
 }
 
+/* CM-103 (a): a second REP from the QP of a live connection: REJ 10 about the REP, the first
+ * connection is given up; a REP with a comm ID that is in use says nothing. */
+static void
+cm_request__stale_rep(void **state)
+{
+	struct pmv_cm_msg rep = { .attr = PMV_CM_ATTR_REP };
+	const struct cm_lab_frame *f;
+	struct cm_lab_pair p;
+	struct pmv_cm_id *id;
+
+	cm_lab_open(&lab, &(struct cm_lab_param){ 0 });
+	p = cm_lab_established(&lab, "192.168.10.2");
+	lab.s[0].drop[PMV_CM_ATTR_REQ] = ~0ull;
+	id = cm_lab_connect(&lab, 0, "192.168.10.2", CM_LAB_PORT);
+	cm_lab_run(&lab, 2000);
+	rep.rep = cm_lab_sent(&lab, 1, PMV_CM_ATTR_REP, 0)->msg.rep;
+	rep.rep.remote_comm_id = cm_lab_sent(&lab, 0, PMV_CM_ATTR_REQ, 1)->msg.req.local_comm_id;
+	cm_lab_inject(&lab, 0, &rep, NULL);
+	cm_lab_run(&lab, 500);
+	assert_int_equal(cm_lab_nb_sent(&lab, 0, PMV_CM_ATTR_REJ), 0);
+	assert_int_equal(cm_lab_count(&lab, 0, PMV_CM_EVENT_DISCONNECTED), 0);
+	rep.rep.local_comm_id ^= 0x10000;
+	cm_lab_inject(&lab, 0, &rep, NULL);
+	cm_lab_run(&lab, 500);
+	f = cm_lab_sent(&lab, 0, PMV_CM_ATTR_REJ, 0);
+	assert_int_equal(f->msg.rej.about, PMV_CM_ABOUT_REP);
+	assert_int_equal(f->msg.rej.reason, PMV_CM_REASON_STALE_CONN);
+	assert_int_equal(f->msg.rej.remote_comm_id, rep.rep.local_comm_id);
+	assert_int_equal(cm_lab_nb_sent(&lab, 0, PMV_CM_ATTR_DREQ), 1);
+	assert_int_equal(cm_lab_count(&lab, 0, PMV_CM_EVENT_DISCONNECTED), 1);
+	assert_ptr_equal(cm_lab_last(&lab, 0, PMV_CM_EVENT_DISCONNECTED)->id, p.a);
+	assert_int_equal(pmv_cm_disconnect(id), -EINVAL); /* still trying */
+	cm_lab_close(&lab);
+}
+
+/* CM-109: an MRA stretches the running wait only; the total of REQs stays 16. */
+static void
+cm_request__mra(void **state)
+{
+	struct pmv_cm_msg mra = { .attr = PMV_CM_ATTR_MRA,
+		.mra = { .local_comm_id = 7, .about = PMV_CM_ABOUT_REQ, .service_timeout = 20 } };
+	struct pmv_cm_id *id;
+	uint64_t at[16];
+
+	cm_lab_open(&lab, &(struct cm_lab_param){ 0 });
+	lab.s[0].drop[PMV_CM_ATTR_REQ] = ~0ull;
+	id = cm_lab_connect(&lab, 0, "192.168.10.2", CM_LAB_PORT);
+	assert_int_equal(pmv_cm_set_timers(id, 17, 15), 0); /* 512 ms */
+	cm_lab_run_slow(&lab, 100000);
+	mra.mra.remote_comm_id = cm_lab_sent(&lab, 0, PMV_CM_ATTR_REQ, 0)->msg.req.local_comm_id;
+	cm_lab_inject(&lab, 0, &mra, NULL);
+	cm_lab_run_slow(&lab, 1000000);
+	cm_lab_inject(&lab, 0, &mra, NULL);
+	assert_true(cm_lab_wait(&lab, 0, PMV_CM_EVENT_UNREACHABLE, 20000000));
+	assert_int_equal(cm_lab_nb_sent(&lab, 0, PMV_CM_ATTR_REQ), 16);
+	for (uint32_t i = 0; i < 16; i++)
+		at[i] = cm_lab_sent(&lab, 0, PMV_CM_ATTR_REQ, i)->at / lab.pair.link->ticks_per_us;
+	assert_in_range(at[1] - at[0], 4100000, 6000000);
+	for (uint32_t i = 2; i < 16; i++)
+		assert_in_range(at[i] - at[i - 1], 510000, 516000);
+	cm_lab_close(&lab);
+}
+
+/* CM-108: MRA about the REP, then a DREQ: all waiting stops at once. */
+static void
+cm_request__mra_then_dreq(void **state)
+{
+	struct pmv_cm_msg m = { .attr = PMV_CM_ATTR_MRA,
+		.mra = { .about = PMV_CM_ABOUT_REP, .service_timeout = 24 } };
+	const struct cm_lab_frame *rep;
+	struct pmv_cm_id *id;
+
+	open_with_listener();
+	lab.s[1].no_accept = false;
+	inject();
+	id = lab.s[1].ids[0];
+	rep = cm_lab_sent(&lab, 1, PMV_CM_ATTR_REP, 0);
+	m.mra.local_comm_id = req.req.local_comm_id;
+	m.mra.remote_comm_id = rep->msg.rep.local_comm_id;
+	cm_lab_inject(&lab, 1, &m, NULL);
+	cm_lab_run(&lab, 200);
+	assert_int_equal(id->conn.state, PMV_CM_ST_MRA_REP_RCVD);
+	m = (struct pmv_cm_msg){ .attr = PMV_CM_ATTR_DREQ,
+		.dreq = { req.req.local_comm_id, rep->msg.rep.local_comm_id,
+			rep->msg.rep.local_qpn } };
+	cm_lab_inject(&lab, 1, &m, NULL);
+	cm_lab_run(&lab, 200);
+	assert_int_equal(cm_lab_count(&lab, 1, PMV_CM_EVENT_DISCONNECTED), 1);
+	assert_int_equal(cm_lab_count(&lab, 1, PMV_CM_EVENT_ESTABLISHED), 0);
+	assert_int_equal(cm_lab_nb_sent(&lab, 1, PMV_CM_ATTR_DREP), 1);
+	cm_lab_run_slow(&lab, 3000000);
+	assert_int_equal(cm_lab_nb_sent(&lab, 1, PMV_CM_ATTR_REP), 1);
+	cm_lab_close(&lab);
+}
+
 int
 main(void)
 {
@@ -543,6 +639,9 @@ main(void)
 		cmocka_unit_test(cm_request__unknown_ids),
 		cmocka_unit_test(cm_request__spoofed_ids),
 		cmocka_unit_test(cm_request__peer_gives_up),
+		cmocka_unit_test(cm_request__stale_rep),
+		cmocka_unit_test(cm_request__mra),
+		cmocka_unit_test(cm_request__mra_then_dreq),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);

@@ -22,7 +22,8 @@
 
 static struct cm_lab lab;
 static uint32_t stop;
-static uint32_t stalled; /* the workers do not turn */
+static uint32_t stalled; /* the workers shall not turn */
+static uint32_t rests;   /* and they do not */
 
 static void *
 data_lcore(void *arg)
@@ -33,7 +34,10 @@ data_lcore(void *arg)
 		if (pmv_worker_attach(w[i]) != 0)
 			return (void *)1;
 	while (__atomic_load_n(&stop, __ATOMIC_ACQUIRE) == 0) {
-		if (__atomic_load_n(&stalled, __ATOMIC_ACQUIRE) != 0)
+		uint32_t rest = __atomic_load_n(&stalled, __ATOMIC_ACQUIRE);
+
+		__atomic_store_n(&rests, rest, __ATOMIC_RELEASE);
+		if (rest != 0)
 			continue;
 		for (int i = 0; i < 2; i++)
 			pmv_worker_poll(w[i]);
@@ -131,7 +135,8 @@ cm_threads__destroy_while_the_worker_is_stalled(void **state)
 	poll_until(0, PMV_CM_EVENT_ESTABLISHED, 1);
 	poll_until(1, PMV_CM_EVENT_ESTABLISHED, 1);
 	__atomic_store_n(&stalled, 1, __ATOMIC_RELEASE);
-	rte_delay_us_block(1000);
+	while (__atomic_load_n(&rests, __ATOMIC_ACQUIRE) == 0)
+		;
 	qp = pmv_cm_id_qp(a);
 	assert_int_equal(pmv_cm_destroy_id(a), 0);
 	assert_int_equal(pmv_destroy_qp(qp), -EBUSY); /* the change to ERR is on its way */
