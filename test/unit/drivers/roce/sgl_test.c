@@ -302,7 +302,7 @@ observe(void *arg)
 		 * only be older (or the same) than what is read after it. */
 		uint64_t v = __atomic_load_n(&word[WORDS - 1], __ATOMIC_ACQUIRE);
 
-		o->nb_seen += v != before;
+		__atomic_store_n(&o->nb_seen, o->nb_seen + (v != before), __ATOMIC_RELAXED);
 		before = v;
 		for (uint32_t i = WORDS; i-- > 0;) {
 			uint64_t x = __atomic_load_n(&word[i], __ATOMIC_ACQUIRE);
@@ -332,7 +332,7 @@ place__ascending_and_untorn(void **state)
 	assert_non_null(o);
 	rte_pktmbuf_free(m);
 	for (uint32_t first = 0; first < 2; first++) {
-		uint64_t end = rte_rdtsc() + rte_get_tsc_hz() / 4;
+		uint64_t end = rte_rdtsc() + rte_get_tsc_hz();
 
 		memset(o, 0, sizeof(*o));
 		o->first = first;
@@ -343,6 +343,8 @@ place__ascending_and_untorn(void **state)
 			struct rte_mbuf *s = m;
 			uint32_t at = 0;
 
+			if (__atomic_load_n(&o->nb_seen, __ATOMIC_RELAXED) > 5000)
+				break;
 			for (uint32_t i = 0; i < WORDS; i++)
 				memcpy(flat + i * 8, &word, 8);
 			for (; s != NULL; at += s->data_len, s = s->next)
@@ -363,6 +365,59 @@ place__ascending_and_untorn(void **state)
 	rig_close(r);
 }
 
+static void *
+observe_word(void *arg)
+{
+	struct watch *o = arg;
+	uint64_t before = 0;
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	pthread_setaffinity_np(pthread_self(), sizeof(all), &all);
+	while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED)) {
+		uint64_t x = __atomic_load_n(&o->word[1], __ATOMIC_ACQUIRE);
+
+		__atomic_store_n(&o->nb_seen, o->nb_seen + (x != before), __ATOMIC_RELAXED);
+		o->nb_torn += (x & 0xffffffff) != x >> 32;
+		before = x;
+	}
+	return NULL;
+}
+
+/* A word whose bytes lie in three segments, written and watched as fast as may be. */
+static void
+place__word_across_segments(void **state)
+{
+	static const uint16_t cuts[] = { 11, 2 };
+	struct rig *r = rig_open();
+	struct rte_mbuf *m = chain_make(r, cuts, 2, 24);
+	struct watch *o = aligned_alloc(64, RTE_ALIGN_CEIL(sizeof(*o), 64));
+	uint64_t end = rte_rdtsc() + 2 * rte_get_tsc_hz();
+	pthread_t thread;
+
+	assert_non_null(o);
+	memset(o, 0, sizeof(*o));
+	assert_int_equal(pthread_create(&thread, NULL, observe_word, o), 0);
+	for (uint64_t round = 1; rte_rdtsc() < end; round++) {
+		uint64_t word[3];
+		const uint8_t *from = (const uint8_t *)word;
+
+		if (__atomic_load_n(&o->nb_seen, __ATOMIC_RELAXED) > 20000)
+			break;
+		word[0] = word[1] = word[2] = (round & 1) != 0 ? UINT64_MAX : 0;
+		for (struct rte_mbuf *s = m; s != NULL; from += s->data_len, s = s->next)
+			memcpy(rte_pktmbuf_mtod(s, void *), from, s->data_len);
+		pmv_roce_place((uint8_t *)o->word, m, 0, 24);
+	}
+	__atomic_store_n(&o->stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	print_message("%llu changes seen\n", (unsigned long long)o->nb_seen);
+	assert_int_equal(o->nb_torn, 0);
+	rte_pktmbuf_free(m);
+	free(o);
+	rig_close(r);
+}
+
 int
 main(void)
 {
@@ -374,6 +429,7 @@ main(void)
 		cmocka_unit_test(sgl__piece),
 		cmocka_unit_test(place__every_length),
 		cmocka_unit_test(place__ascending_and_untorn),
+		cmocka_unit_test(place__word_across_segments),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);
