@@ -13,6 +13,7 @@
 
 #include "test/mlx5/trap_decode.h"
 #include "test/mlx5/trap_page.h"
+#include "test/mlx5/trap_signal.h"
 #include "test/mlx5/trap_uar.h"
 
 #define MAPPED_MAX 256
@@ -30,8 +31,6 @@ struct mapped {
 };
 
 static struct mapped mapped[MAPPED_MAX];
-static struct sigaction old_action;
-static bool installed;
 
 /* Order of struct sigcontext against the numbers in instructions. */
 static const int greg_of[16] = { REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI,
@@ -188,21 +187,6 @@ refuse(const uint8_t *code, uint32_t offset)
 }
 
 static void
-hand_on(int signo, siginfo_t *info, void *context)
-{
-	if (old_action.sa_flags & SA_SIGINFO) {
-		old_action.sa_sigaction(signo, info, context);
-		return;
-	}
-	if (old_action.sa_handler != SIG_DFL && old_action.sa_handler != SIG_IGN) {
-		old_action.sa_handler(signo);
-		return;
-	}
-	/* The instruction faults again, now without a handler. */
-	signal(SIGSEGV, SIG_DFL);
-}
-
-static void
 on_fault(int signo, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -213,15 +197,16 @@ on_fault(int signo, siginfo_t *info, void *context)
 	uint32_t offset;
 	int saved = errno;
 
+	/* A fault of the model itself: nobody could go on with its lock held. */
 	if (pmv_mlx5m_locked()) {
-		hand_on(signo, info, context);
+		pmv_mlx5m_signal_give_up();
 		return;
 	}
 	pmv_mlx5m_lock();
 	page = find_mapped((uintptr_t)info->si_addr, &offset);
 	if (page == NULL) {
 		pmv_mlx5m_unlock();
-		hand_on(signo, info, context);
+		pmv_mlx5m_signal_hand_on(signo, info, context);
 		return;
 	}
 	if (!pmv_mlx5m_trap_decode(code, &store))
@@ -236,20 +221,11 @@ on_fault(int signo, siginfo_t *info, void *context)
 int
 pmv_mlx5m_trap_install(void)
 {
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER };
-
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGSEGV, &action, &old_action) != 0)
-		return -errno;
-	installed = true;
-	return 0;
+	return pmv_mlx5m_signal_take(on_fault);
 }
 
 void
 pmv_mlx5m_trap_remove(void)
 {
-	if (!installed)
-		return;
-	sigaction(SIGSEGV, &old_action, NULL);
-	installed = false;
+	pmv_mlx5m_signal_release();
 }
