@@ -205,7 +205,7 @@ enter_state(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_
 			pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
 	}
 	__atomic_store_n(&qp->base.state, (uint8_t)to, __ATOMIC_RELEASE);
-	if (to == PMV_QPS_RTS)
+	if (to == PMV_QPS_RTS && qp->sq.snd != qp->sq.head)
 		pmv_roce_qp_schedule(w, qp); /* what was posted in SQD */
 }
 
