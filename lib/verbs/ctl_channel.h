@@ -23,8 +23,9 @@
 struct rte_mbuf;
 struct pmv_ctl_channel;
 
-/* Bytes a frame of pmv_verbs_ctl_alloc() can hold (a CM datagram needs 362 with IPv6 and VLAN). */
-#define PMV_VERBS_CTL_FRAME_BYTES 1024u
+/* Bytes a frame of pmv_verbs_ctl_alloc() can hold (a CM datagram needs 362 with IPv6 and VLAN, an
+ * echo reply as much as the request). */
+#define PMV_VERBS_CTL_FRAME_BYTES 1536u
 /* Frames of that pool, and slots of each ring. */
 #define PMV_VERBS_CTL_FRAMES 1024u
 
