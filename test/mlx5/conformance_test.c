@@ -936,12 +936,26 @@ static const struct CMUnitTest tests[] = {
 	CASE(reset__starts_over),
 };
 
+/* For seeded_bugs. */
+static void
+print_bugs(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < PMV_MLX5M_BUG_MAX; i++)
+		printf("%s\n", pmv_mlx5m_bug_name((enum pmv_mlx5m_bug)i));
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	struct pmv_mlx5m_config config;
 	int ret;
 
+	if (argc > 1 && strcmp(argv[1], "--bugs") == 0) {
+		print_bugs();
+		return 0;
+	}
 	pmv_mlx5m_config_init(&config);
 	if (pmv_mlx5m_config_env(&config) != 0)
 		return 2;
