@@ -318,7 +318,7 @@ pmv_roce_requester_post(struct pmv_qp *base, const struct pmv_send_wr *wr, uint3
 	}
 	if (unlikely(base->state == PMV_QPS_ERR))
 		post_flush(qp);
-	else if (!qp->on_run)
+	else if (!qp->on_run || (flags & PMV_SEND_FLUSH)) /* else its turn is to come */
 		pmv_roce_requester_run(w, qp);
 	if (flags & PMV_SEND_FLUSH)
 		pmv_roce_tx_flush(w);
