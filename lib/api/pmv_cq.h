@@ -39,8 +39,8 @@ struct pmv_wc {
 PMV_API int pmv_create_cq(
 	struct pmv_worker *worker, uint32_t cqe, void *context, struct pmv_cq **ret_cq);
 
-/** @return 0; -EBUSY QPs still use it. @note Context: owner lcore of the worker, or any one thread
- * while detached. */
+/** @return 0; -EBUSY QPs still use it; -EPERM the caller does not own the worker.
+ * @note Context: owner lcore of the worker, or any one thread while detached. */
 PMV_API int pmv_destroy_cq(struct pmv_cq *cq);
 
 struct pmv_cq_attr {

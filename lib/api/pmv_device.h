@@ -23,9 +23,12 @@ enum pmv_addr_ownership {
 			    pmv_neigh_set() */
 };
 
+/** port_id of a device without an ethdev port. */
+#define PMV_PORT_NONE UINT16_MAX
+
 struct pmv_device_param {
-	const char *driver;  /**< "roce"; NULL picks the driver that fits the port */
-	uint16_t port_id;    /**< a configured and started ethdev port */
+	const char *driver;  /**< "roce", "mlx5"; NULL picks the driver that fits the port or ibdev */
+	uint16_t port_id;    /**< a configured and started ethdev port; not looked at with ibdev */
 	uint16_t nb_workers; /**< workers that will be created, 1..PMV_WORKERS_MAX */
 	uint16_t ip_mtu;     /**< bytes of an IP packet, 0 = what the ethdev port reports; >= 352 */
 	uint16_t vlan_id; /**< 1..4094: every address of the device lives on this VLAN; 0 = untagged
@@ -39,6 +42,10 @@ struct pmv_device_param {
 				 rxe peer can take); <= 4096 */
 	uint64_t seed; /**< non-zero: QPNs, PSNs and keys come from this seed (tests only); 0 = the
 			  OS */
+	/** RDMA device of the kernel, for example "mlx5_0", instead of a port: driver "mlx5" only.
+	 * Addresses are those of its GID table, next hops the kernel's; the rest of the parameters
+	 * but nb_workers and mr_max says nothing. NULL: none. */
+	const char *ibdev;
 };
 
 struct pmv_ip_addr {
@@ -74,8 +81,8 @@ struct pmv_device_attr {
  * Opens a device on a port.
  * @param param        copied
  * @param ret_device   owned by the caller; close with pmv_device_close()
- * @return 0; -EINVAL an argument is out of range (the log names it); -ENODEV no such port; -ENOENT
- * no such driver; -EBUSY the port already carries a device; -ENOTSUP the port does not fit (see
+ * @return 0; -EINVAL an argument is out of range (the log names it); -ENODEV no such port or ibdev;
+ * -ENOENT no such driver; -EACCES no permission for ibdev; -EBUSY it already carries a device; -ENOTSUP the port does not fit (see
  * pmv_port_check()), or this is a secondary process; -ENOMEM.
  * @note Context: any thread.
  */
@@ -113,7 +120,8 @@ PMV_API int pmv_query_gid(struct pmv_device *device, uint16_t index, union pmv_g
 /**
  * Tells the MAC of a neighbour (next hop). Queue pairs that already use it are moved to the new
  * MAC.
- * @return 0; -EINVAL multicast MAC or GID; -ENOSPC the table is full (4096).
+ * @return 0; -EINVAL multicast MAC or GID; -ENOSPC the table is full (4096); -EAGAIN a worker's
+ *         mailbox is full, nothing was changed.
  * @note Context: any thread.
  */
 PMV_API int pmv_neigh_set(

@@ -81,20 +81,22 @@ PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uin
  * The same from any other control thread: checked and prepared here, committed by the owner lcore.
  * One operation per QP at a time.
  * @param op  the caller's record; poll it with pmv_op_poll()
- * @return 0 submitted (or already done); -EAGAIN the worker's mailbox is full; else as
- * pmv_modify_qp().
+ * @return 0 submitted (or already done); -EAGAIN the worker's mailbox is full; -ENOMEM; -EINVAL
+ *         also while another operation of the QP is under way; else as pmv_modify_qp().
  * @note Context: any thread.
  */
 PMV_API int pmv_modify_qp_submit(
 	struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask, struct pmv_op *op);
 
-/** @return 0. @note Context: owner lcore, or any one thread while detached. */
+/** @return 0; -EPERM the caller does not own the worker.
+ * @note Context: owner lcore, or any one thread while detached. */
 PMV_API int pmv_query_qp(
 	struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init_attr *ret_init);
 
 /**
  * Destroys a QP. It generates no completions; completions of it that are still in a CQ stay there.
- * @return 0; -EPERM the caller does not own the worker; -EBUSY a CM id still holds it.
+ * @return 0; -EPERM the caller does not own the worker; -EBUSY a CM id still holds it, or a
+ *         submitted operation of it was not polled to its end.
  * @note Context: owner lcore, or any one thread while detached.
  */
 PMV_API int pmv_destroy_qp(struct pmv_qp *qp);
@@ -103,7 +105,7 @@ PMV_API int pmv_destroy_qp(struct pmv_qp *qp);
  * The same from any other control thread: unlinked by the owner lcore, freed in pmv_op_poll() of
  * the submitter.
  * @return 0 submitted (or already done; poll the op either way); -EAGAIN the worker's mailbox is
- * full; -EBUSY.
+ * full; -EBUSY as pmv_destroy_qp().
  * @note Context: any thread.
  */
 PMV_API int pmv_destroy_qp_submit(struct pmv_qp *qp, struct pmv_op *op);

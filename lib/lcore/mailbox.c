@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,6 +121,7 @@ int
 pmv_lcore_mailbox_enter(struct pmv_worker *w)
 {
 	uint64_t self = pmv_lcore_owner_self();
+	uint32_t nb_waits = 0;
 	uint64_t owner;
 
 	for (;;) {
@@ -133,7 +133,7 @@ pmv_lcore_mailbox_enter(struct pmv_worker *w)
 		owner = __atomic_load_n(&w->owner, __ATOMIC_RELAXED);
 		if (owner != PMV_LCORE_OWNER_NONE && !(owner & PMV_LCORE_OWNER_CLAIM))
 			return -EPERM;
-		sched_yield();
+		pmv_lcore_owner_wait(&nb_waits);
 	}
 	pmv_lcore_mailbox_drain(w, UINT32_MAX);
 	return 0;

@@ -6,6 +6,7 @@
 #include "lib/lcore/owner.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include "lib/util/assert.h"
 
@@ -18,18 +19,29 @@ take(struct pmv_worker *w, uint64_t word, uint64_t *ret_found)
 		&w->owner, ret_found, word, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
+void
+pmv_lcore_owner_wait(uint32_t *nb_waits)
+{
+	const struct timespec moment = { .tv_nsec = 20000 };
+
+	if (++*nb_waits < 64)
+		sched_yield();
+	else
+		nanosleep(&moment, NULL);
+}
+
 int
 pmv_lcore_owner_attach(struct pmv_worker *w)
 {
 	uint64_t self = pmv_lcore_owner_self();
+	uint32_t nb_waits = 0;
 	uint64_t found;
 
 	while (!take(w, self, &found)) {
 		if (!(found & PMV_LCORE_OWNER_CLAIM))
 			return -EBUSY;
 		PMV_ASSERT(found != (self | PMV_LCORE_OWNER_CLAIM));
-		/* A claim lasts a few commands, but its thread may be waiting for our core. */
-		sched_yield();
+		pmv_lcore_owner_wait(&nb_waits);
 	}
 	return 0;
 }

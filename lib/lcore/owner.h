@@ -55,6 +55,20 @@ pmv_lcore_owner_is_attached(const struct pmv_worker *w)
 	return owner != PMV_LCORE_OWNER_NONE && !(owner & PMV_LCORE_OWNER_CLAIM);
 }
 
+/* The caller may touch what belongs to the owner: for assertions. */
+static inline bool
+pmv_lcore_owner_may_act(const struct pmv_worker *w)
+{
+	return !pmv_lcore_owner_is_attached(w) || pmv_lcore_owner_is_attached_here(w);
+}
+
+/*
+ * Between two looks at a claim that another thread has. It lasts a few commands, but its thread may
+ * be waiting for our core: first the core is offered, then, since a real-time thread offers it only
+ * to its equals, given up for a moment.
+ */
+void pmv_lcore_owner_wait(uint32_t *nb_waits);
+
 /*
  * Detached -> attached to the calling thread. Waits while another thread has a short claim. 0;
  * -EBUSY: attached, here or elsewhere. Control path.

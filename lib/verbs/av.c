@@ -52,7 +52,9 @@ pmv_verbs_av_resolve(struct pmv_device *dev, const struct pmv_ah_attr *a, bool m
 		return -EINVAL;
 	}
 	memset(ret_av, 0, sizeof(*ret_av));
-	if (a->has_dmac) {
+	if (dev->driver->portless) {
+		/* the kernel finds the next hop */
+	} else if (a->has_dmac) {
 		memcpy(ret_av->dmac.addr_bytes, a->dmac, 6);
 	} else {
 		rc = pmv_verbs_nexthop_resolve_locked(

@@ -8,6 +8,8 @@
 #include <errno.h>
 
 #include "lib/lcore/mailbox.h"
+#include "lib/lcore/owner.h"
+#include "lib/util/assert.h"
 #include "lib/util/log.h"
 #include "lib/verbs/device.h"
 
@@ -96,6 +98,7 @@ pmv_query_cq(const struct pmv_cq *cq, struct pmv_cq_attr *ret_attr)
 {
 	if (cq == NULL || ret_attr == NULL)
 		return -EINVAL;
+	PMV_ASSERT(pmv_lcore_owner_may_act(cq->worker));
 	*ret_attr = (struct pmv_cq_attr){ .cqe = cq->cqe, .overrun = cq->overrun };
 	cq->worker->ops->cq_query(cq, ret_attr);
 	return 0;

@@ -100,6 +100,10 @@ pmv_verbs_ctl_open(struct pmv_device *dev, struct pmv_ctl_channel **ret_channel)
 	struct pmv_ctl_channel *ch;
 	bool busy;
 
+	if (dev->driver->ops->worker_ctl_send == NULL) {
+		PMV_LOG(ERR, "device %s: its driver carries no connection manager", dev->ibdev);
+		return -ENOTSUP;
+	}
 	ch = calloc(1, sizeof(*ch));
 	if (ch == NULL)
 		return -ENOMEM;

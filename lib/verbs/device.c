@@ -6,6 +6,7 @@
 #include "lib/verbs/device.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_cycles.h>
@@ -49,6 +50,8 @@ param_problem(const struct pmv_device_param *p)
 		return "mr_max is above 65536";
 	if (p->window_pkts > WINDOW_PKTS_MOST)
 		return "window_pkts is above 4096";
+	if (p->ibdev != NULL && (p->ibdev[0] == '\0' || strlen(p->ibdev) >= PMV_IBDEV_BYTES))
+		return "ibdev is not a name of 1..63 bytes";
 	return NULL;
 }
 
@@ -65,6 +68,17 @@ is_port_open(uint16_t port_id)
 
 	STAILQ_FOREACH(dev, &devices, next)
 	if (dev->port_id == port_id)
+		return true;
+	return false;
+}
+
+static bool
+is_ibdev_open(const char *ibdev)
+{
+	struct pmv_device *dev;
+
+	STAILQ_FOREACH(dev, &devices, next)
+	if (strcmp(dev->ibdev, ibdev) == 0)
 		return true;
 	return false;
 }
@@ -88,7 +102,7 @@ fill_param(struct pmv_device *dev, const struct pmv_device_param *param)
 
 	*p = *param;
 	p->driver = dev->driver->name;
-	if (p->ip_mtu == 0 && rte_eth_dev_get_mtu(p->port_id, &p->ip_mtu) != 0)
+	if (p->ip_mtu == 0 && !dev->driver->portless && rte_eth_dev_get_mtu(p->port_id, &p->ip_mtu) != 0)
 		return -ENODEV;
 	if (p->hop_limit == 0)
 		p->hop_limit = HOP_LIMIT_DEFAULT;
@@ -126,17 +140,26 @@ fill_base(struct pmv_device *dev, const struct pmv_device_param *param)
 {
 	int rc;
 
-	dev->port_id = param->port_id;
-	dev->socket_id = rte_eth_dev_socket_id(param->port_id);
+	dev->port_id = dev->driver->portless ? PMV_PORT_NONE : param->port_id;
+	dev->socket_id = dev->driver->portless ? SOCKET_ID_ANY
+					       : rte_eth_dev_socket_id(param->port_id);
 	dev->ticks_per_sec = rte_get_tsc_hz();
 	STAILQ_INIT(&dev->dying_mrs);
 	rc = fill_param(dev, param);
 	if (rc < 0)
 		return rc;
-	dev->ip_mtu = dev->param.ip_mtu;
-	dev->active_mtu = pmv_verbs_port_active_mtu(dev->ip_mtu);
 	while ((1u << dev->worker_bits) < dev->param.nb_workers)
 		dev->worker_bits++;
+	if (dev->driver->portless) { /* who it is and what it can, device_init tells */
+		dev->param.port_id = PMV_PORT_NONE;
+		dev->param.ownership = PMV_ADDR_SHARED;
+		snprintf(dev->ibdev, sizeof(dev->ibdev), "%s", param->ibdev);
+		dev->param.ibdev = dev->ibdev;
+		return 0;
+	}
+	dev->param.ibdev = NULL;
+	dev->ip_mtu = dev->param.ip_mtu;
+	dev->active_mtu = pmv_verbs_port_active_mtu(dev->ip_mtu);
 	return fill_identity(dev);
 }
 
@@ -158,7 +181,7 @@ create(struct pmv_driver *driver, const struct pmv_device_param *param,
 	int rc;
 
 	dev = rte_zmalloc_socket("pmv_device", driver->device_bytes, RTE_CACHE_LINE_SIZE,
-		rte_eth_dev_socket_id(param->port_id));
+		driver->portless ? SOCKET_ID_ANY : rte_eth_dev_socket_id(param->port_id));
 	if (dev == NULL)
 		return -ENOMEM;
 	dev->driver = driver;
@@ -179,6 +202,30 @@ create(struct pmv_driver *driver, const struct pmv_device_param *param,
 	return 0;
 }
 
+static int
+refuse_driver(const struct pmv_device_param *param, int rc)
+{
+	PMV_LOG(ERR, "device_open: driver %s: %s", param->driver == NULL ? "(any)" : param->driver,
+		rc == -ENOENT		? "no such driver"
+		: param->ibdev != NULL ? "runs ports, not RDMA devices"
+				       : "cannot run this port");
+	return rc;
+}
+
+static int
+check_open_ibdev(const struct pmv_device_param *param, struct pmv_driver **ret_driver)
+{
+	int rc = pmv_driver_choose_portless(param->driver, ret_driver);
+
+	if (rc < 0)
+		return refuse_driver(param, rc);
+	if (is_ibdev_open(param->ibdev)) {
+		PMV_LOG(ERR, "device_open: ibdev %s is open already", param->ibdev);
+		return -EBUSY;
+	}
+	return 0;
+}
+
 /* Everything that can be refused before something is made. Under devices_lock. */
 static int
 check_open(const struct pmv_device_param *param, struct pmv_driver **ret_driver)
@@ -186,6 +233,8 @@ check_open(const struct pmv_device_param *param, struct pmv_driver **ret_driver)
 	uint16_t port_id = param->port_id;
 	int rc;
 
+	if (param->ibdev != NULL)
+		return check_open_ibdev(param, ret_driver);
 	if (!rte_eth_dev_is_valid_port(port_id)) {
 		PMV_LOG(ERR, "device_open: port_id %u: no such port", port_id);
 		return -ENODEV;
@@ -195,12 +244,10 @@ check_open(const struct pmv_device_param *param, struct pmv_driver **ret_driver)
 		return -EBUSY;
 	}
 	rc = pmv_driver_choose(param->driver, port_id, ret_driver);
-	if (rc < 0) {
-		PMV_LOG(ERR, "device_open: driver %s: %s",
-			param->driver == NULL ? "(any)" : param->driver,
-			rc == -ENOENT ? "no such driver" : "cannot run this port");
-		return rc;
-	}
+	if (rc == 0 && (*ret_driver)->portless)
+		rc = -ENOTSUP;
+	if (rc < 0)
+		return refuse_driver(param, rc);
 	return pmv_port_check(port_id, param->ip_mtu, log_violation, &port_id) != 0 ? -ENOTSUP : 0;
 }
 
@@ -225,7 +272,9 @@ pmv_device_open(const struct pmv_device_param *param, struct pmv_device **ret_de
 	rc = check_open(param, &driver);
 	if (rc == 0) {
 		rc = create(driver, param, ret_device);
-		if (rc < 0)
+		if (rc < 0 && param->ibdev != NULL)
+			PMV_LOG(ERR, "device_open: ibdev %s: %s", param->ibdev, strerror(-rc));
+		else if (rc < 0)
 			PMV_LOG(ERR, "device_open: port_id %u: %s", param->port_id, strerror(-rc));
 	}
 	pthread_mutex_unlock(&devices_lock);

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "lib/lcore/owner.h"
+#include "lib/util/assert.h"
 #include "lib/verbs/device.h"
 #include "lib/verbs/mem.h"
 
@@ -38,6 +40,7 @@ pmv_worker_get_event(struct pmv_worker *w, struct pmv_event *ret_event)
 
 	if (w == NULL || ret_event == NULL)
 		return -EINVAL;
+	PMV_ASSERT(pmv_lcore_owner_may_act(w));
 	src = TAILQ_FIRST(&w->events);
 	if (src == NULL)
 		return 0;

@@ -27,18 +27,27 @@ int
 pmv_alloc_pd(struct pmv_device *dev, struct pmv_pd **ret_pd)
 {
 	struct pmv_pd *pd;
+	int rc = 0;
 
 	if (dev == NULL || ret_pd == NULL) {
 		PMV_LOG(ERR, "alloc_pd: device or ret_pd is NULL");
 		return -EINVAL;
 	}
-	pd = calloc(1, sizeof(*pd));
+	pd = calloc(1, RTE_MAX(dev->driver->pd_bytes, sizeof(*pd)));
 	if (pd == NULL)
 		return -ENOMEM;
 	pd->device = dev;
 	pmv_verbs_lock(dev);
-	dev->nb_pds++;
+	if (dev->driver->ops->pd_init != NULL)
+		rc = dev->driver->ops->pd_init(pd);
+	if (rc == 0)
+		dev->nb_pds++;
 	pmv_verbs_unlock(dev);
+	if (rc < 0) {
+		PMV_LOG(ERR, "alloc_pd: %s", strerror(-rc));
+		free(pd);
+		return rc;
+	}
 	*ret_pd = pd;
 	return 0;
 }
@@ -55,8 +64,11 @@ pmv_dealloc_pd(struct pmv_pd *pd)
 	pmv_verbs_lock(dev);
 	pmv_verbs_mem_reap(dev);
 	refs = pd->refs;
-	if (refs == 0)
+	if (refs == 0) {
+		if (dev->driver->ops->pd_fini != NULL)
+			dev->driver->ops->pd_fini(pd);
 		dev->nb_pds--;
+	}
 	pmv_verbs_unlock(dev);
 	if (refs > 0) {
 		PMV_LOG(ERR, "dealloc_pd: %u regions, QPs or AHs still use it", refs);

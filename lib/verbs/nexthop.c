@@ -29,6 +29,7 @@ struct pmv_nexthops {
 int
 pmv_verbs_nexthops_create(struct pmv_device *dev)
 {
+	static uint32_t serial; /* devices without a port all have the same port_id */
 	char name[RTE_HASH_NAMESIZE];
 	struct rte_hash_parameters p = {
 		.name = name,
@@ -39,7 +40,8 @@ pmv_verbs_nexthops_create(struct pmv_device *dev)
 	};
 	struct pmv_nexthops *t;
 
-	snprintf(name, sizeof(name), "pmv_nexthops_%u", dev->port_id);
+	snprintf(name, sizeof(name), "pmv_nexthops_%u_%u", dev->port_id,
+		__atomic_fetch_add(&serial, 1, __ATOMIC_RELAXED));
 	t = rte_zmalloc_socket("pmv_nexthops", sizeof(*t), 0, dev->socket_id);
 	if (t == NULL)
 		return -ENOMEM;

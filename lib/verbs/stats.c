@@ -13,6 +13,8 @@
 
 #include "lib/driver/pmv_driver.h"
 #include "lib/lcore/mailbox.h"
+#include "lib/lcore/owner.h"
+#include "lib/util/assert.h"
 
 /* More than any worker has; only pmv_worker_stat() needs room of its own. */
 #define STATS_MAX 256u
@@ -77,6 +79,7 @@ pmv_qp_get_stats(const struct pmv_qp *qp, struct pmv_qp_stats *ret_stats)
 {
 	if (qp == NULL || ret_stats == NULL)
 		return -EINVAL;
+	PMV_ASSERT(pmv_lcore_owner_may_act(qp->worker));
 	memset(ret_stats, 0, sizeof(*ret_stats));
 	qp->worker->ops->qp_stats(qp, ret_stats);
 	return 0;

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
+#include "lib/lcore/mailbox.h"
 #include "lib/lcore/owner.h"
 #include "lib/lcore/placement.h"
 #include "lib/lcore/worker.h"
@@ -49,6 +50,10 @@ param_problem(const struct pmv_device *dev, const struct pmv_worker_param *p)
 {
 	struct rte_eth_dev_info info;
 
+	if (p->qp_max > QP_MAX_MOST)
+		return "qp_max is above 65536";
+	if (dev->driver->portless)
+		return NULL;
 	if (rte_eth_dev_info_get(dev->port_id, &info) != 0)
 		return "port: it is gone";
 	if (p->rx_queue >= info.nb_rx_queues && !p->no_rx)
@@ -57,8 +62,6 @@ param_problem(const struct pmv_device *dev, const struct pmv_worker_param *p)
 		return "tx_queue: the port has no such queue";
 	if (is_queue_taken(dev, p))
 		return "rx_queue or tx_queue: another worker has it";
-	if (p->qp_max > QP_MAX_MOST)
-		return "qp_max is above 65536";
 	if (p->pool == NULL)
 		return "pool is NULL";
 	if (rte_pktmbuf_data_room_size(p->pool) <
@@ -82,7 +85,8 @@ static void
 warn_placement(struct pmv_device *dev, const struct pmv_worker *w)
 {
 	pmv_lcore_placement_check(dev, PMV_LCORE_PLACEMENT_WORKER, w->socket_id);
-	pmv_lcore_placement_check(dev, PMV_LCORE_PLACEMENT_POOL, w->pool->socket_id);
+	if (w->pool != NULL)
+		pmv_lcore_placement_check(dev, PMV_LCORE_PLACEMENT_POOL, w->pool->socket_id);
 }
 
 /* Parameters are complete. Under the lock. */
@@ -185,8 +189,10 @@ destroy(struct pmv_worker *w)
 	}
 	__atomic_store_n(&dev->workers[w->index], NULL, __ATOMIC_RELEASE);
 	dev->nb_workers_made--;
-	pmv_lcore_worker_fini(w);
+	/* Commands need the driver, the driver's last frames need the counters. */
+	pmv_lcore_mailbox_drain(w, UINT32_MAX);
 	w->ops->worker_fini(w);
+	pmv_lcore_worker_fini(w);
 	rte_free(w);
 	return 0;
 }
