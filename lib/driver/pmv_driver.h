@@ -23,7 +23,8 @@
 
 #include "lib/api/pmv.h"
 
-#define PMV_ADDRS_MAX 16u
+#define PMV_ADDRS_MAX   16u
+#define PMV_IBDEV_BYTES 64u /* name of an RDMA device, with its end */
 
 struct pmv_driver_ops;
 struct pmv_host_ops;
@@ -39,6 +40,11 @@ struct pmv_driver {
 	size_t worker_bytes;
 	size_t mr_bytes;
 	size_t ah_bytes;
+	size_t pd_bytes; /* 0: no more than the base */
+	/* Runs an RDMA device of the kernel, named by ibdev, instead of an ethdev port. Then
+	 * device_init fills mac, node_guid, ip_mtu, active_mtu, socket_id and addrs; next hops are
+	 * the kernel's (av.dmac stays zero), queues and pools of workers are not looked at. */
+	bool portless;
 	struct pmv_driver *next; /* registry, written by constructors only */
 };
 
@@ -54,7 +60,8 @@ struct pmv_addr_table {
 struct pmv_device {
 	const struct pmv_driver *driver;
 	struct pmv_device_param param; /* defaults resolved: no 0 left that means "default" */
-	uint16_t port_id;
+	uint16_t port_id; /* PMV_PORT_NONE: portless */
+	char ibdev[PMV_IBDEV_BYTES]; /* portless: its name; param.ibdev points here */
 	uint16_t ip_mtu;     /* bytes */
 	uint8_t active_mtu;  /* enum pmv_mtu */
 	uint8_t worker_bits; /* ceil(log2(nb_workers)) */
@@ -110,6 +117,7 @@ struct pmv_worker {
 	uint64_t owner;  /* thread id; 0 detached; see lib/lcore/owner.h */
 };
 
+/* Base of a protection domain. */
 struct pmv_pd {
 	struct pmv_device *device;
 	uint32_t refs; /* MRs, AHs, QPs; under device->lock */
@@ -210,9 +218,14 @@ struct pmv_driver_ops {
 		struct pmv_worker *w, struct rte_mbuf *m); /* handed over by another worker */
 	void (*worker_run)(struct pmv_worker *w); /* timers, then QPs with something to send */
 	void (*worker_ctl_send)(
-		struct pmv_worker *w, struct rte_mbuf *m); /* a whole frame of the CM */
+		struct pmv_worker *w, struct rte_mbuf *m); /* a whole frame of the CM; NULL: the
+							      device carries no CM */
 	uint32_t (*worker_flush)(struct pmv_worker *w);    /* frames that still wait */
 	bool (*worker_idle)(const struct pmv_worker *w); /* nothing staged, no attached frame out */
+
+	/* protection domain: prepare context; both may be NULL */
+	int (*pd_init)(struct pmv_pd *pd);
+	void (*pd_fini)(struct pmv_pd *pd);
 
 	/* memory: prepare context. reg fills the keys; kill makes them dead at once for every
 	 * worker. */

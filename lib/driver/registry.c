@@ -47,6 +47,21 @@ pmv_driver_name(unsigned int index)
 	return d == NULL ? NULL : d->name;
 }
 
+int
+pmv_driver_choose_portless(const char *name, struct pmv_driver **ret_driver)
+{
+	struct pmv_driver *d = name == NULL ? first : pmv_driver_find(name);
+
+	while (name == NULL && d != NULL && !d->portless)
+		d = d->next;
+	if (d == NULL)
+		return -ENOENT;
+	if (!d->portless)
+		return -ENOTSUP;
+	*ret_driver = d;
+	return 0;
+}
+
 static bool
 fits(const struct pmv_driver *d, uint16_t port_id)
 {

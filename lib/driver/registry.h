@@ -16,4 +16,8 @@
  */
 int pmv_driver_choose(const char *name, uint16_t port_id, struct pmv_driver **ret_driver);
 
+/* The same for a device without a port: the named driver, or with NULL the first that is portless.
+ * 0; -ENOENT; -ENOTSUP the named driver is not portless. */
+int pmv_driver_choose_portless(const char *name, struct pmv_driver **ret_driver);
+
 #endif
