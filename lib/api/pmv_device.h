@@ -27,8 +27,9 @@ enum pmv_addr_ownership {
 #define PMV_PORT_NONE UINT16_MAX
 
 struct pmv_device_param {
-	const char *driver;  /**< "roce", "mlx5"; NULL picks the driver that fits the port or ibdev */
-	uint16_t port_id;    /**< a configured and started ethdev port; not looked at with ibdev */
+	const char
+		*driver;  /**< "roce", "mlx5"; NULL picks the driver that fits the port or ibdev */
+	uint16_t port_id; /**< a configured and started ethdev port; not looked at with ibdev */
 	uint16_t nb_workers; /**< workers that will be created, 1..PMV_WORKERS_MAX */
 	uint16_t ip_mtu;     /**< bytes of an IP packet, 0 = what the ethdev port reports; >= 352 */
 	uint16_t vlan_id; /**< 1..4094: every address of the device lives on this VLAN; 0 = untagged
@@ -82,8 +83,8 @@ struct pmv_device_attr {
  * @param param        copied
  * @param ret_device   owned by the caller; close with pmv_device_close()
  * @return 0; -EINVAL an argument is out of range (the log names it); -ENODEV no such port or ibdev;
- * -ENOENT no such driver; -EACCES no permission for ibdev; -EBUSY it already carries a device; -ENOTSUP the port does not fit (see
- * pmv_port_check()), or this is a secondary process; -ENOMEM.
+ * -ENOENT no such driver; -EACCES no permission for ibdev; -EBUSY it already carries a device;
+ * -ENOTSUP the port does not fit (see pmv_port_check()), or this is a secondary process; -ENOMEM.
  * @note Context: any thread.
  */
 PMV_API int pmv_device_open(const struct pmv_device_param *param, struct pmv_device **ret_device);

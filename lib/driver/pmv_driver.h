@@ -60,12 +60,12 @@ struct pmv_addr_table {
 struct pmv_device {
 	const struct pmv_driver *driver;
 	struct pmv_device_param param; /* defaults resolved: no 0 left that means "default" */
-	uint16_t port_id; /* PMV_PORT_NONE: portless */
-	char ibdev[PMV_IBDEV_BYTES]; /* portless: its name; param.ibdev points here */
-	uint16_t ip_mtu;     /* bytes */
-	uint8_t active_mtu;  /* enum pmv_mtu */
-	uint8_t worker_bits; /* ceil(log2(nb_workers)) */
-	int socket_id;       /* NUMA node of the port, or SOCKET_ID_ANY */
+	uint16_t port_id;              /* PMV_PORT_NONE: portless */
+	char ibdev[PMV_IBDEV_BYTES];   /* portless: its name; param.ibdev points here */
+	uint16_t ip_mtu;               /* bytes */
+	uint8_t active_mtu;            /* enum pmv_mtu */
+	uint8_t worker_bits;           /* ceil(log2(nb_workers)) */
+	int socket_id;                 /* NUMA node of the port, or SOCKET_ID_ANY */
 	struct rte_ether_addr mac;
 	uint64_t node_guid;     /* host order */
 	uint64_t ticks_per_sec; /* of pmv_worker_poll(): the TSC's */

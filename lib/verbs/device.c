@@ -102,7 +102,8 @@ fill_param(struct pmv_device *dev, const struct pmv_device_param *param)
 
 	*p = *param;
 	p->driver = dev->driver->name;
-	if (p->ip_mtu == 0 && !dev->driver->portless && rte_eth_dev_get_mtu(p->port_id, &p->ip_mtu) != 0)
+	if (p->ip_mtu == 0 && !dev->driver->portless &&
+		rte_eth_dev_get_mtu(p->port_id, &p->ip_mtu) != 0)
 		return -ENODEV;
 	if (p->hop_limit == 0)
 		p->hop_limit = HOP_LIMIT_DEFAULT;
@@ -141,8 +142,8 @@ fill_base(struct pmv_device *dev, const struct pmv_device_param *param)
 	int rc;
 
 	dev->port_id = dev->driver->portless ? PMV_PORT_NONE : param->port_id;
-	dev->socket_id = dev->driver->portless ? SOCKET_ID_ANY
-					       : rte_eth_dev_socket_id(param->port_id);
+	dev->socket_id =
+		dev->driver->portless ? SOCKET_ID_ANY : rte_eth_dev_socket_id(param->port_id);
 	dev->ticks_per_sec = rte_get_tsc_hz();
 	STAILQ_INIT(&dev->dying_mrs);
 	rc = fill_param(dev, param);
@@ -206,7 +207,7 @@ static int
 refuse_driver(const struct pmv_device_param *param, int rc)
 {
 	PMV_LOG(ERR, "device_open: driver %s: %s", param->driver == NULL ? "(any)" : param->driver,
-		rc == -ENOENT		? "no such driver"
+		rc == -ENOENT          ? "no such driver"
 		: param->ibdev != NULL ? "runs ports, not RDMA devices"
 				       : "cannot run this port");
 	return rc;

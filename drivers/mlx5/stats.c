@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * Counters by name; see stats.h. Any thread, snapshots.
+ */
+#include "drivers/mlx5/stats.h"
+
+#include <stddef.h>
+
+#include <rte_common.h>
+
+#include "drivers/mlx5/device.h"
+
+static const struct {
+	const char *name;
+	size_t offset;
+} table[] = {
+#define STAT(field)                                                                                \
+	{                                                                                          \
+#field, offsetof(struct pmv_mlx5_stats, field)                                     \
+	}
+	STAT(posted_send),
+	STAT(posted_recv),
+	STAT(rings),
+	STAT(bursts),
+	STAT(completions),
+	STAT(completions_error),
+	STAT(completions_stale),
+	STAT(completions_format),
+#undef STAT
+};
+
+uint32_t
+pmv_mlx5_stats_worker(const struct pmv_worker *base, struct pmv_stat *stats, uint32_t nb)
+{
+	const struct pmv_mlx5_worker *w = (const struct pmv_mlx5_worker *)base;
+	const char *counters = (const char *)&w->stats;
+
+	for (uint32_t i = 0; i < RTE_DIM(table) && i < nb; i++)
+		stats[i] = (struct pmv_stat){ table[i].name,
+			__atomic_load_n(
+				(const uint64_t *)(const void *)(counters + table[i].offset),
+				__ATOMIC_RELAXED) };
+	return RTE_DIM(table);
+}
+
+void
+pmv_mlx5_stats_qp(const struct pmv_qp *qp, struct pmv_qp_stats *stats)
+{
+	*stats = (struct pmv_qp_stats){ 0 };
+}
