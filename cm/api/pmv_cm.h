@@ -5,14 +5,16 @@
  * the CM datagrams itself; no kernel is involved.
  *
  * Threads: a pmv_cm and all its ids belong to the thread that attached it; while it is detached any
- * one thread may set it up. Calls of any other thread return -EPERM. Every call returns its errno
- * at once; what the peer says comes as an event.
+ * one thread may set it up. Calls of any other thread return -EPERM (those that return a count: 0);
+ * that is not listed at each. Every call returns its errno at once; what the peer says comes as an
+ * event.
  *
  * Events: an id with a handler gets them as callbacks from pmv_cm_poll(), never two at once; an id
  * without one gets them through pmv_cm_get_event(). A handler must not block. Per attempt there is
  * at most one of ESTABLISHED, REJECTED, UNREACHABLE, CONNECT_ERROR; after ESTABLISHED exactly one
  * DISCONNECTED, then one TIMEWAIT_EXIT. DISCONNECTED has status 0, -ETIMEDOUT (the peer never
- * answered our DREQ) or -ECONNRESET (it rejected the live connection).
+ * answered our DREQ) or -ECONNRESET (it rejected the live connection). A peer that disconnects
+ * before its RTU has come gives DISCONNECTED without ESTABLISHED.
  *
  * Link-local IPv6 addresses need sin6_scope_id: the number of the device's ethdev port plus one.
  */
@@ -89,8 +91,8 @@ struct pmv_cm_conn_param {
 	uint8_t flow_control;    /**< carried, without effect: RoCEv2 peers do not use credits */
 	uint8_t retry_count;     /**< 0..7; ignored on accept */
 	uint8_t rnr_retry_count; /**< 0..7, 7 = for ever */
-	uint8_t srq;             /**< ignored when the id has a QP */
-	uint32_t qp_num;         /**< ignored when the id has a QP */
+	uint8_t srq;             /**< in events; in calls ignored, the id's QP tells */
+	uint32_t qp_num;         /**< likewise */
 };
 
 struct pmv_cm_event {
@@ -108,7 +110,7 @@ struct pmv_cm_event {
 typedef int (*pmv_cm_handler)(struct pmv_cm_id *id, const struct pmv_cm_event *event);
 
 struct pmv_cm_param {
-	uint32_t id_max;    /**< ids at most, 0 = 4096 */
+	uint32_t id_max;    /**< ids at most, 0 = 4096; <= 262144 */
 	uint32_t event_max; /**< without effect: events are embedded in their ids, so the ring
 			       cannot overflow */
 	int socket_id;      /**< NUMA node, < 0: the caller's */
@@ -116,16 +118,20 @@ struct pmv_cm_param {
 			  the OS */
 };
 
-/** @return 0; -EINVAL; -ENOMEM. @note Context: any thread; the CM starts detached. */
+/** @return 0; -EINVAL id_max; -ENOMEM; or the errno of the operating system's random numbers.
+ * @note Context: any thread; the CM starts detached. */
 PMV_API int pmv_cm_create(const struct pmv_cm_param *param, struct pmv_cm **ret_cm);
-/** @return 0; -EBUSY ids live. @note Context: owner, or any one thread while detached. */
+/** @return 0; -EBUSY ids live, another lcore has not committed a QP operation of one, or inside a
+ * handler. @note Context: owner, or any one thread while detached. */
 PMV_API int pmv_cm_destroy(struct pmv_cm *cm);
-/** The device's control frames go to this CM from now on. @return 0; -EBUSY another CM has it;
- * -ENOSPC (16); -ENOMEM. */
+/** The device's control frames go to this CM from now on. @return 0; -EBUSY a CM has it; -ENOSPC
+ * (16); -ENOMEM; -ENOTSUP its driver carries no CM frames. */
 PMV_API int pmv_cm_add_device(struct pmv_cm *cm, struct pmv_device *device);
 /** Ids of the device get DEVICE_REMOVAL and lose it. @return 0; -ENOENT. */
 PMV_API int pmv_cm_remove_device(struct pmv_cm *cm, struct pmv_device *device);
+/** Makes the calling thread the owner. @return 0; -EBUSY it is attached, here or elsewhere. */
 PMV_API int pmv_cm_attach(struct pmv_cm *cm);
+/** @return 0; -EPERM the caller is not the owner. */
 PMV_API int pmv_cm_detach(struct pmv_cm *cm);
 
 /**
@@ -139,8 +145,8 @@ PMV_API uint32_t pmv_cm_poll_at(struct pmv_cm *cm, uint64_t now);
 /**
  * @param handler  NULL: events come through pmv_cm_get_event()
  * @param qp_type  PMV_QPT_RC with PMV_PS_TCP
- * @return 0; -EINVAL; -ENOTSUP a port space or QP type that is not there; -ENOSPC id_max is
- * reached.
+ * @return 0; -EINVAL no port space; -ENOTSUP a port space or QP type that is not there; -ENOSPC
+ * id_max is reached; -ENOMEM.
  */
 PMV_API int pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *context,
 	enum pmv_cm_port_space ps, enum pmv_qp_type qp_type, struct pmv_cm_id **ret_id);
@@ -149,7 +155,7 @@ PMV_API int pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *co
  * Cancels what is in flight, tells the peer what it must know (REJ, DREQ), returns at once; no
  * event follows. A QP still attached goes to ERR and stays the caller's; pmv_destroy_qp() is -EBUSY
  * while another lcore has not committed that.
- * @return 0; -EINVAL; -EDEADLK from inside the id's own handler, or of the listener from inside its
+ * @return 0; -EDEADLK from inside the id's own handler, or of the listener from inside its
  * CONNECT_REQUEST.
  */
 PMV_API int pmv_cm_destroy_id(struct pmv_cm_id *id);
@@ -159,20 +165,25 @@ PMV_API int pmv_cm_destroy_id(struct pmv_cm_id *id);
 PMV_API int pmv_cm_bind_addr(struct pmv_cm_id *id, const struct sockaddr *addr);
 
 /** Starts address resolution; ADDR_RESOLVED or ADDR_ERROR (-ETIMEDOUT, -ENETUNREACH, -EADDRINUSE no
- * local port is left for this destination) follows. After ADDR_ERROR it may be called again.
+ * local port is left for this destination) follows. After ADDR_ERROR it may be called again; a src
+ * with a port stays bound then.
  * @param src  NULL: chosen by the route, or the id is bound. @param timeout_ms  1..600,000.
- * @return 0; -EINVAL; -ENODEV no device has an address of that family; -EADDRNOTAVAIL, -EADDRINUSE
- * src. */
+ * @return 0; -EINVAL state, an address (families differ, link-local without scope), timeout_ms, or
+ * events of earlier calls not given back; -ENODEV no device has an address of that family;
+ * -EADDRNOTAVAIL, -EADDRINUSE src. */
 PMV_API int pmv_cm_resolve_addr(struct pmv_cm_id *id, const struct sockaddr *src,
 	const struct sockaddr *dst, uint32_t timeout_ms);
 
-/** ROUTE_RESOLVED follows. @return 0; -EINVAL not in ADDR_RESOLVED; -ENODEV the device is gone. */
+/** ROUTE_RESOLVED follows. @param timeout_ms  0..600,000, without effect: nobody is asked.
+ * @return 0; -EINVAL not in ADDR_RESOLVED, timeout_ms, or an event of an earlier call not given
+ * back; -ENODEV the device is gone. */
 PMV_API int pmv_cm_resolve_route(struct pmv_cm_id *id, uint32_t timeout_ms);
 
 /**
  * Creates a QP on a worker of the id's device and brings it to INIT; from here on the CM moves it.
  * @param attr  cap is written back. @return as pmv_create_qp(); -EINVAL state, a worker of another
- * device, or the id has a QP (also one whose destruction another lcore has not committed yet).
+ * device, a type that is not RC, or the id has a QP (also one whose destruction another lcore has
+ * not committed yet).
  */
 PMV_API int pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *worker,
 	struct pmv_qp_init_attr *attr);
@@ -192,21 +203,23 @@ PMV_API int pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param 
 
 /** @param backlog  requests not yet accepted or rejected, >= 1, 0 = 128; a full backlog stays
  * silent.
- * @return 0; -EINVAL not bound. */
+ * @return 0; -EINVAL not bound, or in use. */
 PMV_API int pmv_cm_listen(struct pmv_cm_id *id, uint32_t backlog);
 
 /** Answers a CONNECT_REQUEST with a REP once the QP can receive and send. @param param  NULL: the
  * most both sides can.
- * @return 0; -EINVAL. A failure later rejects the peer and raises CONNECT_ERROR. */
+ * @return 0; -EINVAL no request (any more), no QP, private data too long, or rnr_retry_count above
+ * 7. A failure later rejects the peer and raises CONNECT_ERROR. */
 PMV_API int pmv_cm_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param);
 
-/** @param reason  28 or 35. @return 0; -EINVAL. */
+/** @param reason  28 or 35. @return 0; -EINVAL another reason, private data too long, or no request
+ * (any more). */
 PMV_API int pmv_cm_reject(
 	struct pmv_cm_id *id, const void *private_data, uint8_t len, uint8_t reason);
 
 /** QP to ERR, DREQ to the peer; DISCONNECTED, later TIMEWAIT_EXIT follow. Again while it is under
  * way: 0.
- * @return 0; -EINVAL never connected. */
+ * @return 0; -EINVAL not connected: before ESTABLISHED reject or destroy. */
 PMV_API int pmv_cm_disconnect(struct pmv_cm_id *id);
 
 /** Event ring of ids without a handler. @return 1 with *ret_event set (give it back), 0 none. */
@@ -214,8 +227,9 @@ PMV_API int pmv_cm_get_event(struct pmv_cm *cm, struct pmv_cm_event **ret_event)
 /** Gives an event back; legal after its id was destroyed. */
 PMV_API void pmv_cm_ack_event(struct pmv_cm *cm, struct pmv_cm_event *event);
 
-/* Options; too late gives -EINVAL. */
-/** Traffic class byte (DSCP << 2 | ECN) of CM and data packets; before resolve_route or accept. */
+/* Options: 0; -EINVAL out of range, or too late. */
+/** Traffic class byte (DSCP << 2) of CM and data packets, the latter with ECN 00; before
+ * resolve_route or accept. */
 PMV_API int pmv_cm_set_service_type(struct pmv_cm_id *id, uint8_t tos);
 /** ACK timeout code of the QP, 0..31; before connect or accept. */
 PMV_API int pmv_cm_set_ack_timeout(struct pmv_cm_id *id, uint8_t code);

@@ -2,6 +2,10 @@
 /*
  * pmverbs: poll-mode verbs for DPDK. Includes every data-path header; the connection manager is
  * <pmverbs/pmv_cm.h>.
+ *
+ * For all functions that return an errno: NULL where an object or a result is wanted is -EINVAL and
+ * is not listed at each. Functions of the data path and those that return a field of an object take
+ * valid objects only.
  */
 #ifndef PMV_H
 #define PMV_H

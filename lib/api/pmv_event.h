@@ -14,12 +14,12 @@ extern "C" {
 
 enum pmv_event_type {
 	PMV_EVENT_CQ_ERR = 0,
-	PMV_EVENT_QP_FATAL = 1,
+	PMV_EVENT_QP_FATAL = 1,      /**< not raised by the software driver */
 	PMV_EVENT_QP_REQ_ERR = 2,    /**< responder answered NAK invalid request */
 	PMV_EVENT_QP_ACCESS_ERR = 3, /**< responder answered NAK remote access error */
 	PMV_EVENT_COMM_EST = 4,      /**< first request arrived in RTR */
-	PMV_EVENT_SQ_DRAINED = 5,
-	PMV_EVENT_MR_RELEASED = 64, /**< pmverbs' own: see pmv_dereg_mr() */
+	PMV_EVENT_SQ_DRAINED = 5,    /**< in SQD, when it was asked for */
+	PMV_EVENT_MR_RELEASED = 64,  /**< pmverbs' own: see pmv_dereg_mr() */
 };
 
 struct pmv_event {

@@ -48,7 +48,8 @@ struct pmv_fault_counts {
 
 /** Adds a rule (8 at most; the first that matches acts).
  * @param seed  of the rule's random numbers
- * @return 0; -EINVAL; -ENOSPC; -ENOMEM; -EPERM.
+ * @return 0; -EINVAL a field is out of range (the log names it); -ENOSPC 8 rules are there;
+ * -ENOMEM; -EPERM the caller does not own the worker.
  * @note Context: owner lcore of the worker, or any one thread while detached. */
 PMV_API int pmv_fault_add(
 	struct pmv_worker *worker, const struct pmv_fault_rule *rule, uint64_t seed);
@@ -57,7 +58,7 @@ PMV_API int pmv_fault_add(
  * above. */
 PMV_API int pmv_fault_clear(struct pmv_worker *worker);
 
-/** @return 0. @note Context: owner lcore. */
+/** @return 0; -EPERM. @note Context: as above. */
 PMV_API int pmv_fault_query(struct pmv_worker *worker, struct pmv_fault_counts *ret_counts);
 
 #ifdef __cplusplus

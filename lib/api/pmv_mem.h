@@ -35,7 +35,8 @@ struct pmv_mr_attr {
  * @param iova    address the peer will name; pmv_reg_mr() uses the virtual address
  * @param access  enum pmv_access_flags; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE;
  * bits 20..29 are hints
- * @return 0; -EINVAL a bad range or access bit; -ENOSPC the device's mr_max is reached; -ENOMEM.
+ * @return 0; -EINVAL a bad range or access bit; -ENOSPC the device's mr_max is reached; -ENOMEM; or
+ * the errno of the operating system's random numbers.
  * @note Context: any thread.
  */
 PMV_API int pmv_reg_mr_iova(struct pmv_pd *pd, void *addr, uint64_t length, uint64_t iova,

@@ -59,8 +59,9 @@ struct pmv_cq_ops {
  * Posts send requests, in order.
  * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why:
  * -ENOMEM the send queue is full; -EINVAL opcode not legal for the QP type, too many SGEs, inline
- * too long, or a sum of lengths above 2^31 (UD: above the path MTU); -ENOTCONN the QP is in RESET,
- * INIT or RTR. In ERR requests are taken and complete with WR_FLUSH_ERR.
+ * too long, a sum of lengths above 2^31 (UD: above the device's active_mtu), a READ that is inline
+ * or while max_rd_atomic is 0, no address handle (UD) or one of another PD; -ENOTCONN the QP is in
+ * RESET, INIT or RTR. In ERR, and of UD in SQE, requests are taken and complete with WR_FLUSH_ERR.
  */
 static inline int
 pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)
@@ -70,7 +71,8 @@ pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)
 
 /**
  * Posts receive requests, in order. Legal from INIT on.
- * @return as pmv_post_send(): count, or -ENOMEM, -EINVAL, -ENOTCONN (RESET).
+ * @return as pmv_post_send(): count, or -ENOMEM (also when the QP has no receive queue), -EINVAL
+ * too many SGEs, -ENOTCONN (RESET).
  */
 static inline int
 pmv_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)

@@ -70,9 +70,9 @@ PMV_API int pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *worker,
 /**
  * Changes attributes and state.
  * @param mask  enum pmv_qp_attr_mask
- * @return 0; -EINVAL the transition, a missing or superfluous attribute, or a value out of range;
- * -EHOSTUNREACH the next hop is not known; -EPERM called from a thread that does not own the
- * worker.
+ * @return 0; -EINVAL the transition, a missing or superfluous attribute, a value out of range, or a
+ * submitted operation of it was not polled to its end; -EHOSTUNREACH the next hop is not known;
+ * -EPERM called from a thread that does not own the worker.
  * @note Context: owner lcore of the worker, or any one thread while it is detached.
  */
 PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask);
@@ -82,7 +82,8 @@ PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uin
  * One operation per QP at a time.
  * @param op  the caller's record; poll it with pmv_op_poll()
  * @return 0 submitted (or already done); -EAGAIN the worker's mailbox is full; -ENOMEM; -EINVAL
- *         also while another operation of the QP is under way; else as pmv_modify_qp().
+ *         also for an op in use; else as pmv_modify_qp(). The result, from pmv_op_poll(), is
+ *         -EINVAL when the QP left the state that was checked.
  * @note Context: any thread.
  */
 PMV_API int pmv_modify_qp_submit(

@@ -20,7 +20,8 @@ struct pmv_worker_param {
 	uint16_t rx_queue;        /**< receive queue of the port that only this worker polls */
 	uint16_t tx_queue;        /**< transmit queue of the port that only this worker uses */
 	int socket_id;            /**< NUMA node of the worker's memory; < 0: the port's */
-	uint32_t qp_max;          /**< QPs at most, 0 = 4096; rounded up to a power of two */
+	uint32_t qp_max;          /**< QPs at most, 0 = 4096; rounded up to a power of two, <=
+				     65536 */
 	struct rte_mempool *pool; /**< data frames are made from it; data room >= 128 + IP MTU +
 				     headroom. The application's */
 	bool no_rx; /**< the application has its own receive loop and calls pmv_worker_input() */
@@ -28,8 +29,8 @@ struct pmv_worker_param {
 
 /**
  * Creates a worker, detached.
- * @return 0; -EINVAL (the log names the argument); -ENOSPC the device has all its nb_workers;
- * -ENOMEM.
+ * @return 0; -EINVAL an argument is out of range, or another worker has the queue (the log names
+ * it); -ENOSPC the device has all its nb_workers; -ENOMEM.
  * @note Context: any thread.
  */
 PMV_API int pmv_worker_create(struct pmv_device *device, const struct pmv_worker_param *param,
@@ -38,8 +39,8 @@ PMV_API int pmv_worker_create(struct pmv_device *device, const struct pmv_worker
 /** @return 0; -EBUSY CQs or QPs live on it, or it is attached. @note Context: any thread. */
 PMV_API int pmv_worker_destroy(struct pmv_worker *worker);
 
-/** Makes the calling thread the owner. @return 0; -EBUSY another thread owns it. @note Context: the
- * new owner. */
+/** Makes the calling thread the owner. @return 0; -EBUSY it is attached, here or elsewhere. @note
+ * Context: the new owner. */
 PMV_API int pmv_worker_attach(struct pmv_worker *worker);
 
 /** Gives the worker up after a last flush. @return 0; -EPERM the caller is not the owner. @note
@@ -47,7 +48,8 @@ PMV_API int pmv_worker_attach(struct pmv_worker *worker);
 PMV_API int pmv_worker_detach(struct pmv_worker *worker);
 
 /**
- * One turn: mailbox, receive burst, timers, requests that wait to be sent, one flush.
+ * One turn: mailbox, receive burst, timers, requests that wait to be sent, one flush. Received
+ * frames that are neither RoCE nor the connection manager's are freed and counted.
  * @return frames received (0 = idle).
  * @note Context: owner lcore.
  */
@@ -65,7 +67,7 @@ PMV_API uint32_t pmv_worker_poll_at(struct pmv_worker *worker, uint64_t now);
  * manager, still the caller's
  * @return number of foreign frames.
  * @note Context: owner lcore. In `shared` address ownership ARP and ND frames are copied: both
- * sides see them.
+ * sides see them. While no connection manager has the device all control frames are foreign.
  */
 PMV_API uint32_t pmv_worker_input(
 	struct pmv_worker *worker, struct rte_mbuf **mbufs, uint32_t nb, struct rte_mbuf **foreign);
