@@ -263,7 +263,7 @@ pmv_app_endpoint_close(struct pmv_app_endpoint *ep)
 	/* With a device left open, its worker may still hold frames: then port and pools must stay.
 	 */
 	if (ret == 0)
-		pmv_app_port_close(&ep->port);
+		ret = pmv_app_port_close(&ep->port);
 	*ep = (struct pmv_app_endpoint){ 0 };
 	return ret;
 }

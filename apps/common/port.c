@@ -254,24 +254,26 @@ pmv_app_port_open(const struct pmv_app_port_param *param, struct pmv_app_port *r
 	return ret;
 }
 
-void
+int
 pmv_app_port_close(struct pmv_app_port *port)
 {
+	int ret = 0;
+
 	if (port->is_started)
 		rte_eth_dev_stop(port->port_id);
 	if (port->is_open)
 		rte_eth_dev_close(port->port_id);
-	for (uint16_t q = 0; q < port->nb_queues; q++)
-		rte_mempool_free(port->pools[q]);
+	for (uint16_t q = 0; q < port->nb_queues; q++) {
+		uint32_t nb_out =
+			port->pools[q] != NULL ? rte_mempool_in_use_count(port->pools[q]) : 0;
+
+		if (nb_out == 0) {
+			rte_mempool_free(port->pools[q]);
+			continue;
+		}
+		pmv_app_say("%u frames of port %u did not come back", nb_out, port->port_id);
+		ret = -EBUSY;
+	}
 	*port = (struct pmv_app_port){ 0 };
-}
-
-uint32_t
-pmv_app_port_frames_out(const struct pmv_app_port *port)
-{
-	uint32_t nb = 0;
-
-	for (uint16_t q = 0; q < port->nb_queues; q++)
-		nb += rte_mempool_in_use_count(port->pools[q]);
-	return nb;
+	return ret;
 }

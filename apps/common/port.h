@@ -35,9 +35,11 @@ struct pmv_app_port_param {
  * errno after it has said why; then nothing is left open.
  */
 int pmv_app_port_open(const struct pmv_app_port_param *param, struct pmv_app_port *ret_port);
-/* Stops and closes it and frees the pools. Legal on a zeroed or closed port. */
-void pmv_app_port_close(struct pmv_app_port *port);
-/* Frames of the pools that are not back: 0 when nothing of ours is under way or lost. */
-uint32_t pmv_app_port_frames_out(const struct pmv_app_port *port);
+/*
+ * Stops and closes it and frees the pools. Legal on a zeroed or closed port. @return 0; -EBUSY
+ * after it has said so: frames of the pools are not back, somebody may still hold them, and so the
+ * pools stay.
+ */
+int pmv_app_port_close(struct pmv_app_port *port);
 
 #endif

@@ -332,7 +332,7 @@ sent_again(const struct pmv_demo_client *client)
 static int
 measure_latency(struct pmv_demo_client *client, uint32_t ms, struct pmv_demo_row *row)
 {
-	uint32_t fit = PMV_DEMO_DATA_BYTES / pmv_demo_slot_bytes(row->size);
+	uint32_t fit = client->batch_bytes / pmv_demo_slot_bytes(row->size);
 	struct batch b = {
 		.op = row->op, .size = row->size, .nb = RTE_MIN(fit, LATENCY_BATCH), .window = 1
 	};
@@ -354,7 +354,7 @@ measure_latency(struct pmv_demo_client *client, uint32_t ms, struct pmv_demo_row
 static int
 measure_throughput(struct pmv_demo_client *client, uint32_t ms, struct pmv_demo_row *row)
 {
-	uint32_t fit = PMV_DEMO_DATA_BYTES / pmv_demo_slot_bytes(row->size);
+	uint32_t fit = client->batch_bytes / pmv_demo_slot_bytes(row->size);
 	struct batch b = { .op = row->op, .size = row->size, .window = PMV_DEMO_WINDOW_MAX };
 	uint64_t end = rte_rdtsc() + ms * client->ticks_per_sec / 1000;
 	struct pmv_app_latency batch;

@@ -23,7 +23,8 @@ struct pmv_demo_client {
 	uint64_t next_id;      /* of a message; never used twice */
 	uint64_t moved_at;     /* ticks: last time that anything happened */
 	uint64_t ticks_per_sec;
-	uint64_t *samples; /* PMV_DEMO_SAMPLES_MAX latencies in ticks */
+	uint64_t *samples;    /* PMV_DEMO_SAMPLES_MAX latencies in ticks */
+	uint32_t batch_bytes; /* at most PMV_DEMO_DATA_BYTES, at least the longest message */
 	uint64_t nb_checked_bytes;
 };
 

@@ -111,6 +111,9 @@ open_all(struct demo *d)
 	ret = pmv_app_sockaddr_parse(text, &d->server_addr);
 	pmv_app_sockaddr_set_port(&d->server_addr, PMV_DEMO_CM_PORT);
 	d->client.ticks_per_sec = rte_get_tsc_hz();
+	/* Every loss sends a window of packets again: short batches, so that the run stays short.
+	 */
+	d->client.batch_bytes = d->options.loss > 0 ? PMV_DEMO_DATA_BYTES / 4 : PMV_DEMO_DATA_BYTES;
 	d->client.samples = calloc(PMV_DEMO_SAMPLES_MAX, sizeof(*d->client.samples));
 	if (d->client.samples == NULL) {
 		pmv_app_say("no memory for the measured times");
