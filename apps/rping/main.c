@@ -231,9 +231,10 @@ static void
 turn(struct rping *r)
 {
 	pmv_app_endpoint_poll(&r->ep);
-	take_cm_events(r);
+	/* A completion with an error says more than the disconnect that follows from it. */
 	take_completions(r);
 	take_async_events(r);
+	take_cm_events(r);
 	tend_sessions(r);
 }
 
