@@ -29,6 +29,14 @@ struct pmv_roce_attach_slot {
 	uint32_t back; /* writer: the free callback 1 (release), the owner 0 */
 } __rte_cache_aligned;
 
+/* Slots of a worker; once it has ended, those of its frames that are still out. Then `next`, nb_out
+ * and mr of the slots: under the device's lock. */
+struct pmv_roce_attach_store {
+	STAILQ_ENTRY(pmv_roce_attach_store) next;
+	uint32_t nb_out;
+	struct pmv_roce_attach_slot slot[PMV_ROCE_ATTACH_SLOTS]; /* mr NULL: not out */
+};
+
 static void
 frame_back(void *addr, void *arg)
 {
@@ -48,32 +56,22 @@ pmv_roce_attach_init(struct pmv_roce_worker *w)
 	memset(a, 0, sizeof(*a));
 	if (w->dev->reach == PMV_ROCE_REACH_NONE)
 		return 0;
-	a->slot = rte_zmalloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(*a->slot),
-		RTE_CACHE_LINE_SIZE, socket_id);
+	a->store =
+		rte_zmalloc_socket("pmv_attach", sizeof(*a->store), RTE_CACHE_LINE_SIZE, socket_id);
 	a->free_list = rte_malloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(uint32_t),
 		RTE_CACHE_LINE_SIZE, socket_id);
 	a->out = rte_malloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(uint32_t),
 		RTE_CACHE_LINE_SIZE, socket_id);
-	if (a->slot == NULL || a->free_list == NULL || a->out == NULL) {
+	if (a->store == NULL || a->free_list == NULL || a->out == NULL) {
 		pmv_roce_attach_fini(w);
 		return -ENOMEM;
 	}
+	a->slot = a->store->slot;
 	for (uint32_t i = 0; i < PMV_ROCE_ATTACH_SLOTS; i++)
 		a->free_list[i] = PMV_ROCE_ATTACH_SLOTS - 1 - i;
 	a->nb_free = PMV_ROCE_ATTACH_SLOTS;
 	a->allowed = true;
 	return 0;
-}
-
-void
-pmv_roce_attach_fini(struct pmv_roce_worker *w)
-{
-	struct pmv_roce_attach *a = &w->attach;
-
-	rte_free(a->slot);
-	rte_free(a->free_list);
-	rte_free(a->out);
-	memset(a, 0, sizeof(*a));
 }
 
 /* Raises or lowers the region's count of this worker's frames. The release pairs with
@@ -144,6 +142,77 @@ collect_one(struct pmv_roce_worker *w, uint32_t at)
 	if (slot->frames_out != NULL && --*slot->frames_out == 0 && qp != NULL)
 		pmv_roce_completer_frames_back(qp);
 	return true;
+}
+
+/* The worker ends: what is home is collected, what is not is handed to the device. */
+static void
+leave(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+
+	for (uint32_t i = 0; i < a->nb_free; i++)
+		a->slot[a->free_list[i]].mr = NULL;
+	for (uint32_t i = a->out_head; i != a->out_tail; i++) {
+		uint32_t index = a->out[i & SLOT_MASK];
+		struct pmv_roce_mr *mr;
+
+		if (index == HOLE)
+			continue;
+		mr = a->slot[index].mr;
+		if (collect_one(w, i)) {
+			a->slot[index].mr = NULL;
+			continue;
+		}
+		mr_count(w, mr, -1); /* the next worker of this index counts on its own */
+		mr->orphans++;
+		a->store->nb_out++;
+	}
+}
+
+void
+pmv_roce_attach_fini(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+
+	if (a->slot != NULL)
+		leave(w);
+	if (a->store != NULL && a->store->nb_out > 0)
+		STAILQ_INSERT_TAIL(&w->dev->orphans, a->store, next);
+	else
+		rte_free(a->store);
+	rte_free(a->free_list);
+	rte_free(a->out);
+	memset(a, 0, sizeof(*a));
+}
+
+static void
+reap_store(struct pmv_roce_attach_store *store)
+{
+	for (uint32_t i = 0; i < PMV_ROCE_ATTACH_SLOTS; i++) {
+		struct pmv_roce_attach_slot *slot = &store->slot[i];
+
+		/* back-acquire: as in collect_one() */
+		if (slot->mr == NULL || !__atomic_load_n(&slot->back, __ATOMIC_ACQUIRE))
+			continue;
+		slot->mr->orphans--;
+		slot->mr = NULL;
+		store->nb_out--;
+	}
+}
+
+void
+pmv_roce_attach_reap(struct pmv_roce_device *dev)
+{
+	struct pmv_roce_attach_store *store, *after;
+
+	for (store = STAILQ_FIRST(&dev->orphans); store != NULL; store = after) {
+		after = STAILQ_NEXT(store, next);
+		reap_store(store);
+		if (store->nb_out > 0)
+			continue;
+		STAILQ_REMOVE(&dev->orphans, store, pmv_roce_attach_store, next);
+		rte_free(store);
+	}
 }
 
 /* Behind a frame that is late others may be home: an eye on some of them each turn. */

@@ -18,10 +18,13 @@
 struct pmv_roce_worker;
 struct pmv_roce_mr;
 struct pmv_roce_qp;
+struct pmv_roce_device;
 struct pmv_roce_attach_slot;
+struct pmv_roce_attach_store;
 
 struct pmv_roce_attach {
-	struct pmv_roce_attach_slot *slot; /* [PMV_ROCE_ATTACH_SLOTS] */
+	struct pmv_roce_attach_store *store; /* memory of the slots */
+	struct pmv_roce_attach_slot *slot;   /* [PMV_ROCE_ATTACH_SLOTS] */
 	uint32_t *free_list;
 	uint32_t nb_free;
 	uint32_t *out; /* indices handed out, oldest first; ring of PMV_ROCE_ATTACH_SLOTS */
@@ -31,8 +34,13 @@ struct pmv_roce_attach {
 	bool allowed;      /* the port takes multi-segment frames */
 };
 
+/* Control thread, under the device's lock; all QPs of the worker are gone before fini. */
 int pmv_roce_attach_init(struct pmv_roce_worker *w);
 void pmv_roce_attach_fini(struct pmv_roce_worker *w);
+
+/* Frames of ended workers that came home meanwhile: regions no longer wait for them. Control
+ * thread, under the device's lock. */
+void pmv_roce_attach_reap(struct pmv_roce_device *dev);
 
 /* Who waits for an attached frame. */
 struct pmv_roce_attach_for {

@@ -62,6 +62,7 @@ pmv_roce_device_init(struct pmv_device *base)
 		PMV_LOG(ERR, "port %u: no random numbers: %s", base->port_id, strerror(-rc));
 		return rc;
 	}
+	STAILQ_INIT(&dev->orphans);
 	dev->reach = reach_find(base->port_id);
 	/* Datagrams of one device take one path, as Linux's do. */
 	dev->ud_sport = pmv_flow_label_sport(
@@ -72,6 +73,8 @@ pmv_roce_device_init(struct pmv_device *base)
 void
 pmv_roce_device_fini(struct pmv_device *base)
 {
+	/* no region is left, so no frame points into one */
+	pmv_roce_attach_reap((struct pmv_roce_device *)base);
 	pmv_roce_regions_fini((struct pmv_roce_device *)base);
 }
 

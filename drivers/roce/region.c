@@ -204,6 +204,7 @@ pmv_roce_mr_reg(struct pmv_mr *base)
 		return rc;
 	mr->slot = (uint32_t)(r - dev->regions.slot);
 	memset(mr->frames_out, 0, sizeof(mr->frames_out));
+	mr->orphans = 0;
 	attachable_find(dev, mr);
 	r->used = true;
 	r->start = base->iova;
@@ -235,6 +236,9 @@ pmv_roce_mr_frames_out(const struct pmv_mr *base)
 {
 	const struct pmv_roce_mr *mr = (const struct pmv_roce_mr *)base;
 
+	pmv_roce_attach_reap((struct pmv_roce_device *)base->pd->device);
+	if (mr->orphans > 0)
+		return true;
 	/* Pairs with the releases in attach.c: once 0 is read, the port's last read is over. */
 	for (uint32_t i = 0; i < PMV_WORKERS_MAX; i++) {
 		if (__atomic_load_n(&mr->frames_out[i].nb, __ATOMIC_ACQUIRE) != 0)

@@ -22,6 +22,8 @@ struct pmv_roce_mr {
 	uint32_t slot;
 	bool attachable;   /* the port can read it in place, see enum pmv_roce_reach */
 	uint64_t io_delta; /* port's address of a byte - its virtual address (modulo 2^64) */
+	uint32_t orphans;  /* frames of ended workers that point into the region; attach.c, under
+			      the device's lock */
 	/* Frames that point into the region; writer: the worker of that index. 64 bytes apart:
 	 * workers do not share lines. */
 	struct {

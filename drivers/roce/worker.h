@@ -29,6 +29,8 @@ struct pmv_roce_device {
 	struct pmv_random random; /* QPNs' seeds, keys when the seed is given; under base.lock */
 	enum pmv_roce_reach reach;
 	uint16_t ud_sport; /* UDP source port of address handles without a flow label */
+	/* Slots of ended workers whose frames are still out; attach.c, under base.lock. */
+	STAILQ_HEAD(, pmv_roce_attach_store) orphans;
 };
 
 struct pmv_roce_worker {
@@ -42,6 +44,7 @@ struct pmv_roce_worker {
 	struct pmv_wheel wheel;       /* one node a QP, see retry.h */
 	TAILQ_HEAD(pmv_roce_run_list, pmv_roce_qp)
 	run; /* QPs that have something to send and could not send it all */
+	TAILQ_HEAD(, pmv_roce_qp) fresh; /* QPs whose timers start this turn, see retry.c */
 	TAILQ_HEAD(, pmv_roce_qp)
 	acks;                          /* QPs that owe an acknowledgement at the end of the burst */
 	TAILQ_HEAD(, pmv_roce_qp) all; /* every committed QP: neighbour changes and fini walk it */
