@@ -79,7 +79,7 @@ frame_param(const struct pmv_cm_av *av, struct pmv_mad_frame_param *p)
 			.flow_label = av->flow_label,
 			.vlan_tci = (uint16_t)(facts->vlan_pcp << 13 | facts->vlan_id),
 			.has_vlan = facts->vlan_id != 0,
-			.tos = av->tos,
+			.tos = (uint8_t)(av->tos & ~PMV_IP_ECN_MASK), /* as in data frames */
 			.ttl = facts->hop_limit,
 			.udp_sport = av->udp_sport,
 		},

@@ -112,7 +112,7 @@ fail_local(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 static void
 sqd_check(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
-	if (!qp->sq_draining || !pmv_roce_window_idle(&qp->win))
+	if (!qp->sq_draining || !pmv_roce_qp_drained(qp))
 		return;
 	qp->sq_draining = false;
 	if (qp->sqd_notify)

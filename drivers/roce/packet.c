@@ -267,7 +267,7 @@ dest_is_ours(const struct pmv_device *dev, const uint8_t *gid)
 
 	for (uint32_t i = 0; i < nb && i < PMV_ADDRS_MAX; i++) {
 		if (pmv_gid_is_equal(dev->addrs.addr[i].gid.raw, gid))
-			return true;
+			return !pmv_gid_is_zero(gid); /* a deleted address leaves zeros */
 	}
 	return false;
 }

@@ -174,8 +174,6 @@ set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_
 		set_address(qp, m);
 	if (m->mask & PMV_QP_RQ_PSN)
 		qp->resp.epsn = pmv_psn(a->rq_psn);
-	if (m->mask & PMV_QP_MAX_DEST_RD_ATOMIC)
-		pmv_roce_rdatomic_init(&qp->resp.rd, a->max_dest_rd_atomic);
 	if (m->mask & PMV_QP_SQ_PSN) {
 		qp->sq.next_psn = pmv_psn(a->sq_psn);
 		qp->ud_psn = a->sq_psn;
@@ -184,6 +182,16 @@ set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_
 	}
 	if (m->mask & (PMV_QP_TIMEOUT | PMV_QP_RETRY_CNT | PMV_QP_RNR_RETRY))
 		pmv_roce_retry_set(w, qp);
+}
+
+bool
+pmv_roce_qp_drained(const struct pmv_roce_qp *qp)
+{
+	const struct pmv_roce_sq *sq = &qp->sq;
+
+	if (!pmv_roce_window_idle(&qp->win))
+		return false;
+	return sq->snd == sq->head || pmv_psn_eq(qp->win.nxt, pmv_roce_sq_wqe(sq, sq->snd)->first);
 }
 
 static void
@@ -200,7 +208,7 @@ enter_state(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_
 	if (to == PMV_QPS_SQD && qp->base.state == PMV_QPS_RTS) {
 		qp->sqd_notify =
 			(m->mask & PMV_QP_EN_SQD_ASYNC_NOTIFY) && m->attr.en_sqd_async_notify;
-		qp->sq_draining = !pmv_roce_window_idle(&qp->win);
+		qp->sq_draining = !pmv_roce_qp_drained(qp);
 		if (!qp->sq_draining && qp->sqd_notify)
 			pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
 	}
@@ -219,6 +227,9 @@ pmv_roce_qp_modify_commit(struct pmv_qp *base, const struct pmv_qp_modify *m)
 	if (base->state == PMV_QPS_ERR && (m->mask & PMV_QP_STATE) &&
 		m->attr.qp_state != PMV_QPS_ERR && m->attr.qp_state != PMV_QPS_RESET)
 		return -EINVAL;
+	if ((m->mask & PMV_QP_MAX_DEST_RD_ATOMIC) &&
+		!pmv_roce_rdatomic_resize(&qp->resp.rd, m->attr.max_dest_rd_atomic))
+		return -EBUSY; /* SQD: the peer's READs go on */
 	take_attributes(&base->attr, &m->attr, m->mask);
 	set_rest(w, qp, m);
 	if (m->mask & PMV_QP_STATE)
@@ -321,8 +332,15 @@ pmv_roce_qp_neigh_commit(struct pmv_worker *base_w, const union pmv_gid *gid,
 	struct pmv_roce_worker *w = pmv_roce_worker(base_w);
 	struct pmv_roce_qp *qp;
 
+	const struct pmv_device *dev = base_w->device;
+	bool is_gateway = memcmp(gid, &dev->gateway[0], sizeof(*gid)) == 0 ||
+			  memcmp(gid, &dev->gateway[1], sizeof(*gid)) == 0;
+
 	TAILQ_FOREACH(qp, &w->all, all_link)
 	{
+		/* another destination may have had the same MAC, behind a router or a proxy */
+		if (!is_gateway && memcmp(&qp->base.attr.ah_attr.dgid, gid, sizeof(*gid)) != 0)
+			continue;
 		/* the template begins with the destination MAC; it is not under the ICRC */
 		if (qp->hdr.tmpl.hdr_len != 0 &&
 			memcmp(qp->hdr.bytes, old_mac, sizeof(*old_mac)) == 0)

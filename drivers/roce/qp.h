@@ -28,6 +28,10 @@ struct pmv_roce_retry {
 	uint64_t sample_sent; /* when the packet under measurement went out; 0 = none */
 	struct pmv_psn sample_psn;
 	struct pmv_psn loss_una; /* una when the running recovery began */
+	bool fresh; /* on worker->fresh: something was sent, its deadlines are set later in the turn
+		     */
+	bool charged; /* a loss at loss_una was charged; only timeouts charge again until una moves
+		       */
 	bool recovering;     /* further loss indications for loss_una are echoes of the same loss */
 	uint8_t probe_shift; /* doublings since the last progress */
 	uint8_t retry_left;
@@ -79,6 +83,7 @@ struct pmv_roce_qp {
 	struct pmv_qp_stats stats;
 	TAILQ_ENTRY(pmv_roce_qp) run_link;
 	TAILQ_ENTRY(pmv_roce_qp) ack_link;
+	TAILQ_ENTRY(pmv_roce_qp) fresh_link;
 	TAILQ_ENTRY(pmv_roce_qp) all_link;
 };
 
@@ -113,6 +118,9 @@ void pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
 /* Puts the QP on the worker's run list: it has something to send in a later turn. */
 void pmv_roce_qp_schedule(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
+/* SQD: every request that was begun is acknowledged, and none is half sent. */
+bool pmv_roce_qp_drained(const struct pmv_roce_qp *qp);
 
 /* Flushes posted receives with WR_FLUSH_ERR. */
 void pmv_roce_qp_flush_rq(struct pmv_roce_qp *qp);

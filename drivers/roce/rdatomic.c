@@ -75,6 +75,21 @@ pmv_roce_rdatomic_replay(struct pmv_roce_rdatomic *s, struct pmv_psn psn,
 	return false;
 }
 
+bool
+pmv_roce_rdatomic_resize(struct pmv_roce_rdatomic *s, uint32_t nb_max)
+{
+	struct pmv_roce_rdatomic old = *s;
+	uint32_t keep;
+
+	if (pmv_roce_rdatomic_pending(s) != NULL)
+		return false;
+	pmv_roce_rdatomic_init(s, nb_max);
+	keep = old.valid < s->nb_max ? old.valid : s->nb_max;
+	while (keep-- > 0)
+		pmv_roce_rdatomic_add(s, entry_of_age(&old, keep));
+	return true;
+}
+
 void
 pmv_roce_rdatomic_cancel(struct pmv_roce_rdatomic *s)
 {

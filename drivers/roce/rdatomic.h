@@ -35,6 +35,10 @@ struct pmv_roce_rdatomic {
 
 void pmv_roce_rdatomic_init(struct pmv_roce_rdatomic *s, uint32_t nb_max);
 
+/* Another nb_max; the youngest answered entries stay for replay. False, and nothing changes: some
+ * READ is still being answered. */
+bool pmv_roce_rdatomic_resize(struct pmv_roce_rdatomic *s, uint32_t nb_max);
+
 /* Takes a new READ. False: the oldest entry is still being answered, or nb_max is 0 (the peer
  * overran what was agreed). */
 bool pmv_roce_rdatomic_add(struct pmv_roce_rdatomic *s, const struct pmv_roce_rd *rd);

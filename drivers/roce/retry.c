@@ -9,6 +9,7 @@
 
 #define EXPIRED_MAX     64u /* timers served in a turn */
 #define PROBE_SHIFT_MAX 10u
+#define SAMPLE_STALE_US 1000u
 #define RNR_MARGIN_US   5u /* `now` is the start of the turn, not the arrival: never be early */
 
 /* Arms the wheel for the earliest deadline. A node that fires too early costs one look; moving it
@@ -80,8 +81,12 @@ pmv_roce_retry_sent(
 		r->sample_psn = psn;
 		r->sample_sent = w->base.now | 1;
 	}
-	if (r->ack_deadline == 0 && r->probe_deadline == 0)
-		start(w, qp);
+	if (r->ack_deadline != 0 || r->probe_deadline != 0 || r->fresh)
+		return;
+	/* A post comes between turns, when `now` is as old as the last turn, and the program may
+	 * have been away for long: time counts from the next look at the clock. */
+	r->fresh = true;
+	TAILQ_INSERT_TAIL(&w->fresh, qp, fresh_link);
 }
 
 /* RFC 6298's smoothing: gains 1/8 and 1/4. */
@@ -92,6 +97,8 @@ measure(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	uint64_t rtt = w->base.now > r->sample_sent ? w->base.now - r->sample_sent : 1;
 
 	r->sample_sent = 0;
+	if (r->fresh && rtt > SAMPLE_STALE_US * w->ticks_per_us)
+		return; /* sent from between turns, long after the last one: not a round trip */
 	if (r->srtt_ticks == 0) {
 		r->srtt_ticks = rtt;
 		r->rttvar_ticks = rtt / 2;
@@ -112,8 +119,10 @@ pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 
 	if (r->sample_sent != 0 && pmv_psn_before(r->sample_psn, qp->win.una))
 		measure(w, qp);
-	if (r->recovering && pmv_psn_before(r->loss_una, qp->win.una))
+	if (r->charged && pmv_psn_before(r->loss_una, qp->win.una)) {
+		r->charged = false;
 		r->recovering = false;
+	}
 	r->probe_shift = 0;
 	refill(qp);
 	if (pmv_psn_eq(qp->win.una, qp->win.nxt)) {
@@ -128,16 +137,22 @@ bool
 pmv_roce_retry_loss(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
 	struct pmv_roce_retry *r = &qp->retry;
+	bool known = r->charged && pmv_psn_eq(r->loss_una, qp->win.una);
 
-	if (r->recovering && pmv_psn_eq(r->loss_una, qp->win.una))
+	if (known && r->recovering)
 		return false;
-	if (r->retry_left == 0) {
-		pmv_roce_requester_fail(w, qp, PMV_WC_RETRY_EXC_ERR);
-		return false;
+	/* One charge a loss (IBTA vol. 1, 9.7.6.1.4): when its repair is lost too, the timeout
+	 * charges, so that retries never run out before retry_cnt times the ACK timeout. */
+	if (!known) {
+		if (r->retry_left == 0) {
+			pmv_roce_requester_fail(w, qp, PMV_WC_RETRY_EXC_ERR);
+			return false;
+		}
+		r->retry_left--;
+		r->charged = true;
+		r->loss_una = qp->win.una;
 	}
-	r->retry_left--;
 	r->recovering = true;
-	r->loss_una = qp->win.una;
 	start(w, qp);
 	return true;
 }
@@ -169,10 +184,14 @@ pmv_roce_retry_stop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	struct pmv_roce_retry *r = &qp->retry;
 
 	pmv_wheel_disarm(&w->wheel, &r->timer);
+	if (r->fresh)
+		TAILQ_REMOVE(&w->fresh, qp, fresh_link);
+	r->fresh = false;
 	r->ack_deadline = 0;
 	r->probe_deadline = 0;
 	r->rnr_until = 0;
 	r->sample_sent = 0;
+	r->charged = false;
 	r->recovering = false;
 	r->probe_shift = 0;
 }
@@ -230,8 +249,28 @@ on_expiry(struct pmv_timer *t, void *arg)
 	update(w, qp);
 }
 
+/* Timers of what was sent since the last turn; nothing to do for what is answered already. */
+static void
+start_fresh(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_qp *qp;
+
+	while ((qp = TAILQ_FIRST(&w->fresh)) != NULL) {
+		struct pmv_roce_retry *r = &qp->retry;
+
+		TAILQ_REMOVE(&w->fresh, qp, fresh_link);
+		r->fresh = false;
+		if (pmv_psn_eq(qp->win.una, qp->win.nxt) || r->rnr_until != 0)
+			continue;
+		if (r->sample_sent != 0)
+			r->sample_sent = w->base.now | 1;
+		start(w, qp);
+	}
+}
+
 void
 pmv_roce_retry_run(struct pmv_roce_worker *w)
 {
+	start_fresh(w);
 	pmv_wheel_advance(&w->wheel, w->base.now, EXPIRED_MAX, on_expiry, w);
 }

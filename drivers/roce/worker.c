@@ -46,6 +46,7 @@ pmv_roce_worker_init(struct pmv_worker *base, const struct pmv_worker_param *par
 	pmv_random_init(&w->random, pmv_random_next64(&w->dev->random));
 	TAILQ_INIT(&w->run);
 	TAILQ_INIT(&w->acks);
+	TAILQ_INIT(&w->fresh);
 	TAILQ_INIT(&w->all);
 	/* The first turn may bring any time, that of a simulation too: a jump costs nothing. */
 	pmv_wheel_init(&w->wheel, base->now, w->ticks_per_us);

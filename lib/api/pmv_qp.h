@@ -72,7 +72,8 @@ PMV_API int pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *worker,
  * @param mask  enum pmv_qp_attr_mask
  * @return 0; -EINVAL the transition, a missing or superfluous attribute, a value out of range, or a
  * submitted operation of it was not polled to its end; -EHOSTUNREACH the next hop is not known;
- * -EPERM called from a thread that does not own the worker.
+ * -EBUSY max_dest_rd_atomic while READs of the peer are being answered; -EPERM called from a thread
+ * that does not own the worker.
  * @note Context: owner lcore of the worker, or any one thread while it is detached.
  */
 PMV_API int pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask);

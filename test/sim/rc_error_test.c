@@ -412,6 +412,35 @@ rc_error__destroy_under_load(void **state)
 	}
 }
 
+/* SQD in the middle of a message: it is finished, later ones wait, one SQ_DRAINED; RTS goes on. */
+static void
+rc_error__sqd_drains(void **state)
+{
+	const struct rc_lab_param param = { .window_pkts = 16 };
+	struct rc_lab *lab = test_malloc(sizeof(*lab));
+	struct pmv_qp_attr attr = { .qp_state = PMV_QPS_SQD, .en_sqd_async_notify = 1 };
+
+	rc_lab_open(lab, &param);
+	rc_lab_fill(lab->mem[0], 200000, 8);
+	rc_lab_post(lab, 0, PMV_WR_RDMA_WRITE, 0, 0, 200000, PMV_SEND_SIGNALED, 1);
+	rc_lab_post(lab, 0, PMV_WR_RDMA_WRITE, 0, 0x100000, 100, PMV_SEND_SIGNALED, 2);
+	rc_lab_run(lab, 20);
+	assert_int_equal(
+		pmv_modify_qp(lab->qp[0], &attr, PMV_QP_STATE | PMV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	assert_int_equal(next_event(lab, 0), -1);
+	rc_lab_run(lab, 20000);
+	assert_int_equal(lab->nb_wc[0], 1);
+	assert_true(rc_lab_check(lab->mem[1], 200000, 8));
+	assert_int_equal(next_event(lab, 0), PMV_EVENT_SQ_DRAINED);
+	assert_int_equal(next_event(lab, 0), -1);
+	attr.qp_state = PMV_QPS_RTS;
+	assert_int_equal(pmv_modify_qp(lab->qp[0], &attr, PMV_QP_STATE), 0);
+	assert_true(rc_lab_wait(lab, 0, 2, 1000));
+	assert_int_equal(lab->wc[0][1].wr_id, 2);
+	rc_lab_close(lab);
+	test_free(lab);
+}
+
 /* RESET discards everything without completions, and the QP can be used again. */
 static void
 rc_error__reset_and_reuse(void **state)
@@ -478,6 +507,7 @@ main(void)
 		cmocka_unit_test(rc_error__flush),
 		cmocka_unit_test(rc_error__cq_overrun),
 		cmocka_unit_test(rc_error__destroy_under_load),
+		cmocka_unit_test(rc_error__sqd_drains),
 		cmocka_unit_test(rc_error__reset_and_reuse),
 		cmocka_unit_test(rc_error__key_dies_in_flight),
 	};

@@ -145,6 +145,36 @@ rdatomic_replay__lets_a_running_answer_run(void **state)
 	assert_int_equal(pmv_roce_rdatomic_pending(&s)->next, 0);
 }
 
+/* RC-312: changed in SQD: what was answered can still be replayed, what is being answered forbids
+ * it. */
+static void
+rdatomic_resize__keeps_the_youngest(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd;
+
+	pmv_roce_rdatomic_init(&s, 4);
+	for (uint32_t i = 0; i < 6; i++) {
+		rd = read_of(i, i, MTU);
+		assert_true(pmv_roce_rdatomic_add(&s, &rd));
+		if (i < 5)
+			answer_all(&s);
+	}
+	assert_false(pmv_roce_rdatomic_resize(&s, 2));
+	assert_int_equal(s.nb_max, 4);
+	answer_all(&s);
+	assert_true(pmv_roce_rdatomic_resize(&s, 2));
+	for (uint32_t i = 0; i < 6; i++) {
+		rd = read_of(i, i, MTU);
+		assert_int_equal(pmv_roce_rdatomic_replay(&s, pmv_psn(i), &rd, MTU), i >= 4);
+	}
+	answer_all(&s);
+	assert_true(pmv_roce_rdatomic_resize(&s, 0));
+	assert_false(pmv_roce_rdatomic_add(&s, &rd));
+	assert_true(pmv_roce_rdatomic_resize(&s, PMV_ROCE_RD_MAX));
+	assert_true(pmv_roce_rdatomic_add(&s, &rd));
+}
+
 /* The first answer arrived after all: the peer goes on while its second answer is still being sent.
  */
 static void
@@ -192,6 +222,7 @@ main(void)
 		cmocka_unit_test(rdatomic_replay__resumes_at_every_response),
 		cmocka_unit_test(rdatomic_replay__refuses_what_differs),
 		cmocka_unit_test(rdatomic_replay__lets_a_running_answer_run),
+		cmocka_unit_test(rdatomic_resize__keeps_the_youngest),
 		cmocka_unit_test(rdatomic_add__overwrites_a_replay),
 		cmocka_unit_test(rdatomic_add__overwrites_the_oldest),
 	};
