@@ -357,20 +357,16 @@ on_route(struct pmv_rping_session *s)
 	}
 }
 
+/* A client may leave at any time, and Ctrl-C is a way to leave; a server must not. */
 static void
 on_disconnected(struct pmv_rping_session *s)
 {
-	/* A round that is under way is lost; between two rounds, leaving is the client's right. */
-	bool is_early = s->setup->is_client
-				? s->step != PMV_RPING_LEAVING
-				: s->step > PMV_RPING_SOURCE_PLACE && s->step < PMV_RPING_LEAVING;
-
-	s->step = PMV_RPING_ENDED;
-	if (is_early && !s->failed) {
-		pmv_app_say("%s disconnected in the middle, after %llu rounds", s->peer,
+	if (s->setup->is_client && s->step != PMV_RPING_LEAVING && !s->failed) {
+		pmv_app_say("%s disconnected early, after %llu rounds", s->peer,
 			(unsigned long long)s->nb_rounds);
 		s->failed = true;
 	}
+	s->step = PMV_RPING_ENDED;
 }
 
 void
