@@ -363,7 +363,7 @@ check_alive(const struct fuzz *f)
 	assert_false(pmv_psn_before(qp->win.end, qp->win.nxt));
 	assert_true(qp->rd_out <= 4);
 	if (waits || (!idle && qp->base.state == PMV_QPS_RTS))
-		assert_true(pmv_timer_is_armed(&qp->retry.timer) || qp->on_run);
+		assert_true(pmv_timer_is_armed(&qp->retry.timer) || qp->on_run || qp->retry.fresh);
 }
 
 static void
