@@ -94,19 +94,17 @@ acknowledge(struct pmv_roce_qp *qp, struct pmv_psn upto)
 	return blocked;
 }
 
-/* A request that failed locally waited for those before it; they are through now. */
-static bool
+/* A request that failed locally waited for those before it; they may be through now. */
+static void
 fail_local(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
 	const struct pmv_roce_wqe *wqe;
 
 	if (qp->sq.ack == qp->sq.head || !pmv_psn_eq(qp->win.una, qp->win.nxt))
-		return false;
+		return;
 	wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
-	if (wqe->status == PMV_WC_SUCCESS)
-		return false;
-	pmv_roce_requester_fail(w, qp, wqe->status);
-	return true;
+	if (unlikely(wqe->status != PMV_WC_SUCCESS))
+		pmv_roce_requester_fail(w, qp, wqe->status);
 }
 
 static void
@@ -119,7 +117,8 @@ sqd_check(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
 }
 
-/* The left edge moved: timers, completions, then whatever the window lets through. */
+/* The left edge moved: timers and completions. What the window lets through now is for the caller
+ * to send, once it knows the rest of what the peer said. */
 static void
 progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
@@ -127,22 +126,20 @@ progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	pmv_roce_completer_run(qp);
 	if (unlikely(qp->base.state == PMV_QPS_SQD))
 		sqd_check(w, qp);
-	if (!fail_local(w, qp))
-		pmv_roce_requester_run(w, qp);
+	fail_local(w, qp);
 }
 
 /* Loss at the left edge: repair it unless it is being repaired already. */
 static void
 repair(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
-	if (pmv_roce_retry_waits(qp) || !pmv_roce_retry_loss(w, qp))
-		return;
-	pmv_roce_requester_go_back(qp, qp->win.una);
+	if (!pmv_roce_retry_waits(qp) && pmv_roce_retry_loss(w, qp))
+		pmv_roce_requester_go_back(qp, qp->win.una);
 	pmv_roce_requester_run(w, qp);
 }
 
-/* Acknowledges everything before psn. True when psn is now the left edge: nothing older is missing.
- */
+/* Acknowledges everything before psn. True when psn is now the left edge: nothing older is missing,
+ * and it is the caller's to go on sending. */
 static bool
 acknowledge_before(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn)
 {
@@ -199,7 +196,8 @@ rx_ack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_
 	pmv_aeth_parse(p->bth + PMV_OFF_AETH, &aeth);
 	switch (pmv_aeth_kind(aeth.syndrome)) {
 	case PMV_AETH_ACK:
-		acknowledge_before(w, qp, pmv_psn_add(p->roce.bth.psn, 1));
+		if (likely(acknowledge_before(w, qp, pmv_psn_add(p->roce.bth.psn, 1))))
+			pmv_roce_requester_run(w, qp);
 		break;
 	case PMV_AETH_RNR:
 		rnr(w, qp, pmv_aeth_value(aeth.syndrome), p->roce.bth.psn);
@@ -245,6 +243,7 @@ place_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roc
 	if ((int32_t)(qp->sq.snd - qp->sq.ack) < 0)
 		qp->sq.snd = qp->sq.ack;
 	progress(w, qp);
+	pmv_roce_requester_run(w, qp);
 }
 
 static void
@@ -262,6 +261,7 @@ rx_read_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct
 	if (qp->sq.ack == qp->sq.head || wqe->opcode != PMV_WR_RDMA_READ ||
 		!pmv_psn_within(psn, wqe->first, wqe->nb_psn)) {
 		w->stats.drop[PMV_ROCE_DROP_RESP_STALE]++;
+		pmv_roce_requester_run(w, qp);
 		return;
 	}
 	place_response(w, qp, wqe, p);
