@@ -72,7 +72,7 @@ acknowledge(struct pmv_roce_qp *qp, struct pmv_psn upto)
 	bool blocked = false;
 
 	while (sq->ack != sq->head) {
-		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->ack);
+		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->ack);
 
 		if (wqe->opcode == PMV_WR_RDMA_READ) {
 			struct pmv_psn missing =
@@ -86,6 +86,7 @@ acknowledge(struct pmv_roce_qp *qp, struct pmv_psn upto)
 		}
 		if (pmv_psn_before(upto, pmv_psn_add(wqe->first, wqe->nb_psn)))
 			break;
+		wqe->status = PMV_WC_SUCCESS; /* also if it could not be sent again meanwhile */
 		sq->ack++;
 	}
 	pmv_roce_window_ack_before(&qp->win, upto);

@@ -208,7 +208,8 @@ may_begin(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
 {
 	if ((wqe->flags & PMV_SEND_FENCE) && qp->rd_out != 0)
 		return false;
-	if (is_read(wqe) && qp->rd_out >= qp->base.attr.max_rd_atomic)
+	if (is_read(wqe) && (qp->rd_out >= qp->base.attr.max_rd_atomic ||
+				    !pmv_roce_window_takes(&qp->win, wqe->nb_psn)))
 		return false;
 	/* SQD: requests already begun go on, new ones wait (IBTA vol. 1, 10.3.1.5) */
 	return qp->base.state != PMV_QPS_SQD || pmv_psn_before(qp->win.nxt, qp->win.end);

@@ -35,6 +35,13 @@ void pmv_roce_window_init(struct pmv_roce_window *win, struct pmv_psn first, uin
  * peer's to send. */
 uint32_t pmv_roce_window_room(const struct pmv_roce_window *win);
 
+/* More PSNs than this cannot be outstanding: neither side could tell new from old (IBTA vol.
+ * 1, 9.7.2). */
+#define PMV_ROCE_WINDOW_PSNS_MAX (1u << 23)
+
+/* So many more may be. A matter for READs: `size` keeps other packets far below. */
+bool pmv_roce_window_takes(const struct pmv_roce_window *win, uint32_t nb_psn);
+
 /* A packet of `nb_psn` PSNs (1; more for a READ) was surely staged. Returns true if its first PSN
  * was sent before. */
 bool pmv_roce_window_sent(struct pmv_roce_window *win, uint32_t nb_psn);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -545,6 +546,86 @@ fuzzed_answers__fence(void **state)
 	close_lab(lab);
 }
 
+/* A request cannot be sent again, its key has died; then it turns out that its first copy arrived:
+ * it succeeded, and the QP lives. */
+static void
+fuzzed_answers__arrived_after_all(void **state)
+{
+	struct lab *lab = open_lab(0);
+	struct pmv_sge sge = { (uintptr_t)lab->rc.mem[0], 8, 0 };
+	struct pmv_send_wr wr = {
+		.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = PMV_WR_SEND
+	};
+	struct pmv_mr *mr;
+
+	assert_int_equal(pmv_reg_mr(lab->rc.pair.node[0].pd, lab->rc.mem[0], 64, 0, &mr), 0);
+	sge.lkey = pmv_mr_lkey(mr);
+	wr.send_flags = PMV_SEND_SIGNALED;
+	post(lab, PMV_WR_SEND, 8, 0);
+	assert_int_equal(pmv_post_send(lab->rc.qp[0], &wr, 1), 1);
+	post(lab, PMV_WR_SEND, 8, 2);
+	rc_lab_run(&lab->rc, 5);
+	left(lab, FIRST, 3);
+	rc_lab_dereg(mr);
+	ack(lab, 0x60, FIRST); /* from the start again, but the second cannot be read any more */
+	left(lab, FIRST, 1);
+	ack(lab, 0x1f, FIRST + 1);
+	completed(lab, 2);
+	assert_int_equal(pmv_qp_get_state(lab->rc.qp[0]), PMV_QPS_RTS);
+	left(lab, FIRST + 2, 1);
+	ack(lab, 0x1f, FIRST + 2);
+	completed(lab, 3);
+	close_lab(lab);
+}
+
+/* 2^31 bytes at the smallest path MTU are 2^23 PSNs, half of all there are: such a READ leaves only
+ * when nothing else is outstanding, or no answer could be told from a stale one. */
+static void
+fuzzed_answers__longest_read(void **state)
+{
+	const struct rc_lab_param param = { .tune = tune, .mtu = PMV_MTU_256 };
+	struct lab *lab = test_calloc(1, sizeof(*lab));
+	const uint64_t len = 0x80000000u;
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct pmv_sge sge = { (uintptr_t)mem, (uint32_t)len, 0 };
+	struct pmv_send_wr wr = {
+		.wr_id = 1, .sg_list = &sge, .num_sge = 1, .opcode = PMV_WR_RDMA_READ
+	};
+	struct pmv_mr *mr;
+
+	assert_ptr_not_equal(mem, MAP_FAILED);
+	rc_lab_open(&lab->rc, &param);
+	lab->w = lab->rc.pair.node[0].worker[0];
+	craft_path_get(&lab->rc.pair, 0, false, 0, &lab->path);
+	lab->rc.pair.link->end[0].out.hook = record;
+	lab->rc.pair.link->end[0].out.hook_arg = lab;
+	assert_int_equal(
+		pmv_reg_mr(lab->rc.pair.node[0].pd, mem, len, PMV_ACCESS_LOCAL_WRITE, &mr), 0);
+	sge.lkey = pmv_mr_lkey(mr);
+	post(lab, PMV_WR_SEND, 8, 0);
+	assert_int_equal(pmv_post_send(lab->rc.qp[0], &wr, 1), 1);
+	post(lab, PMV_WR_SEND, 8, 2);
+	rc_lab_run(&lab->rc, 20);
+	left(lab, FIRST, 1);
+	ack(lab, 0x1f, FIRST);
+	completed(lab, 1);
+	assert_int_equal(lab->sent[0].opcode, PMV_OPCODE_RC_READ_REQUEST);
+	assert_int_equal(lab->sent[0].reth.dma_len, len);
+	left(lab, FIRST + 1, 1);
+	for (uint32_t i = 0; i < 100; i++)
+		resp(lab, i == 0 ? PMV_OPCODE_RC_READ_RESP_FIRST : PMV_OPCODE_RC_READ_RESP_MIDDLE,
+			FIRST + 1 + i, 256);
+	assert_int_equal(pmv_worker_stat(lab->w, "rx_drop_resp_stale"), 0);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_true(rc_lab_check((uint8_t *)mem + i * 256, 256, FIRST + 1 + i));
+	left(lab, 0, 0);
+	rc_lab_dereg(mr);
+	pmv_test_pair_run(&lab->rc.pair, 10, 5);
+	munmap(mem, len);
+	close_lab(lab);
+}
+
 int
 main(void)
 {
@@ -561,6 +642,8 @@ main(void)
 		cmocka_unit_test(fuzzed_answers__retries),
 		cmocka_unit_test(fuzzed_answers__no_retry),
 		cmocka_unit_test(fuzzed_answers__fence),
+		cmocka_unit_test(fuzzed_answers__arrived_after_all),
+		cmocka_unit_test(fuzzed_answers__longest_read),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);
