@@ -16,6 +16,7 @@
 #include "lib/wire/bth.h"
 #include "lib/wire/opcode.h"
 #include "test/harness/eal.h"
+#include "test/sim/craft.h"
 #include "test/sim/rc_lab.h"
 
 #define NB_MSGS 40u
@@ -493,6 +494,45 @@ fuzzed_rules__held_frames(void **state)
 	}
 }
 
+/* CM messages by their attribute: a REQ is lost, a REP, a datagram for another QP and data are not.
+ */
+static void
+fuzzed_rules__cm_attr(void **state)
+{
+	static const uint16_t attrs[] = { 0x10, 0x13, 0x10, 0x14 };
+	const struct rc_lab_param param = { 0 };
+	struct rc_lab *lab = test_malloc(sizeof(*lab));
+	struct pmv_fault_rule r = rule(PMV_FAULT_DROP, PMV_FAULT_RX, 0, 0x2); /* the second REQ */
+	struct craft *c = test_calloc(1, sizeof(*c));
+	struct craft_path path;
+
+	rc_lab_open(lab, &param);
+	craft_path_get(&lab->pair, 1, true, 0, &path);
+	r.cm_attr = 0x10;
+	add(lab, 1, &r);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct pmv_bth bth = {
+			.opcode = PMV_OPCODE_UD_SEND_ONLY, .pkey = PMV_PKEY_DEFAULT, .dqpn = 1
+		};
+		uint8_t mad[256] = { 1, 7, 2, 3 };
+
+		pmv_be16_store(mad + 16, attrs[i]);
+		craft_begin(c, &path, &bth);
+		craft_put_deth(c, 0x80010000, 1);
+		craft_put(c, mad, sizeof(mad));
+		craft_end(c);
+		craft_inject(&lab->pair, 1, c);
+		rc_lab_run(lab, 5);
+	}
+	assert_int_equal(counts(lab, 1).dropped, 1);
+	assert_int_equal(pmv_worker_stat(worker(lab, 1), "ctl_rx_drop_no_cm"), 3);
+	converse(lab, 100000);
+	assert_int_equal(counts(lab, 1).dropped, 1);
+	test_free(c);
+	rc_lab_close(lab);
+	test_free(lab);
+}
+
 static void
 fuzzed_rules__bad_rules(void **state)
 {
@@ -571,6 +611,7 @@ main(void)
 		cmocka_unit_test(fuzzed_rules__order),
 		cmocka_unit_test(fuzzed_rules__repeatable),
 		cmocka_unit_test(fuzzed_rules__held_frames),
+		cmocka_unit_test(fuzzed_rules__cm_attr),
 		cmocka_unit_test(fuzzed_rules__bad_rules),
 		cmocka_unit_test(fuzzed_rules__owner_only),
 	};

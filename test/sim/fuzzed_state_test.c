@@ -24,40 +24,13 @@
 #include "lib/wire/opcode.h"
 #include "test/harness/eal.h"
 #include "test/sim/craft.h"
+#include "test/sim/fuzzed_zones.h"
 #include "test/sim/rc_lab.h"
 
-#define ROUNDS  120u
+#define ROUNDS  400u
 #define STEPS   1500u
-#define SECRET  0xee /* bytes that must neither leave nor change */
-#define BUF     4096u
-#define NB_BUFS 16u
 #define MSG_MAX 3500u
 #define NB_OLD  16u /* requests kept for repetition */
-
-/* Zones of the memory of the node under test, each with untouchable bytes around what is
- * registered. */
-enum zone {
-	ZONE_RW,    /* remote read and write */
-	ZONE_RO,    /* remote read */
-	ZONE_IOVA,  /* remote read and write; its addresses end at 2^64 */
-	ZONE_OTHER, /* all rights, of another PD */
-	ZONE_DEAD,  /* deregistered */
-	ZONE_OUT,   /* local: what is sent */
-	ZONE_RECV,  /* local: receive buffers */
-	ZONE_READ,  /* local: targets of READs */
-	ZONE_NB
-};
-
-#define ZONE_MARGIN 512u
-static const uint32_t zone_bytes[ZONE_NB] = { [ZONE_RW] = 8192,
-	[ZONE_RO] = 8192,
-	[ZONE_IOVA] = 8192,
-	[ZONE_OTHER] = 4096,
-	[ZONE_DEAD] = 4096,
-	[ZONE_OUT] = BUF,
-	[ZONE_RECV] = NB_BUFS * BUF,
-	[ZONE_READ] = NB_BUFS * BUF };
-#define ARENA (3 * 8192 + 2 * 4096 + BUF + 2 * NB_BUFS * BUF + (ZONE_NB + 1) * ZONE_MARGIN)
 
 /* A request of ours that has not completed. */
 struct sent {
@@ -87,12 +60,7 @@ struct fuzz {
 	struct pmv_worker *w;
 	struct pmv_qp *qp;   /* under test, node 1 */
 	struct pmv_qp *peer; /* lends its number, node 0 */
-	struct pmv_pd *other_pd;
-	struct pmv_mr *mr[ZONE_NB];
-	uint32_t key[ZONE_NB];
-	uint8_t *arena;
-	uint8_t *shadow;
-	uint8_t *zone[ZONE_NB];
+	struct zones zones;
 	uint32_t mtu;
 	struct sent sq[64];
 	uint32_t sq_head, sq_tail;
@@ -104,10 +72,14 @@ struct fuzz {
 	struct plan plan;
 	struct craft old[NB_OLD];
 	uint32_t nb_old;
-	uint64_t nb_ok, nb_err; /* completions */
+	uint64_t nb_ok; /* completions that succeeded */
 	uint64_t nb_deaths;
 	uint64_t seed;
-	uint32_t wildness; /* 1..16: how often fatal things happen, in sixteenths */
+	uint32_t wildness;            /* 1..16: how often fatal things happen, in sixteenths */
+	struct rte_mempool *own_pool; /* of frames that are handed in */
+	struct rte_mbuf **hoard;      /* all that the node's pool had, when it is starved */
+	uint32_t nb_hoard;
+	bool port_full; /* the port takes no frame */
 };
 
 static uint32_t
@@ -136,65 +108,6 @@ wild(struct fuzz *f, uint32_t percent)
 	return below(f, 1600) < percent * f->wildness;
 }
 
-static void
-make_zones(struct fuzz *f)
-{
-	uint8_t *p = f->arena + ZONE_MARGIN;
-
-	memset(f->arena, SECRET, ARENA);
-	for (int z = 0; z < ZONE_NB; z++) {
-		f->zone[z] = p;
-		p += zone_bytes[z] + ZONE_MARGIN;
-	}
-	for (int z = ZONE_RW; z <= ZONE_IOVA; z++)
-		memset(f->zone[z], 0x11, zone_bytes[z]);
-	memset(f->zone[ZONE_OUT], 0x22, zone_bytes[ZONE_OUT]);
-	memcpy(f->shadow, f->arena, ARENA);
-}
-
-static void
-register_zones(struct fuzz *f)
-{
-	static const uint32_t rights[ZONE_NB] = {
-		[ZONE_RW] =
-			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
-		[ZONE_RO] = PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_READ,
-		[ZONE_IOVA] =
-			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
-		[ZONE_OTHER] =
-			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
-		[ZONE_DEAD] =
-			PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ,
-		[ZONE_OUT] = 0,
-		[ZONE_RECV] = PMV_ACCESS_LOCAL_WRITE,
-		[ZONE_READ] = PMV_ACCESS_LOCAL_WRITE,
-	};
-
-	assert_int_equal(pmv_alloc_pd(f->pair.node[1].dev, &f->other_pd), 0);
-	for (int z = 0; z < ZONE_NB; z++) {
-		struct pmv_pd *pd = z == ZONE_OTHER ? f->other_pd : f->pair.node[1].pd;
-		uint64_t iova = z == ZONE_IOVA ? -(uint64_t)zone_bytes[z] : (uintptr_t)f->zone[z];
-
-		assert_int_equal(
-			pmv_reg_mr_iova(pd, f->zone[z], zone_bytes[z], iova, rights[z], &f->mr[z]),
-			0);
-		f->key[z] = pmv_mr_rkey(f->mr[z]);
-	}
-	rc_lab_dereg(f->mr[ZONE_DEAD]);
-}
-
-/* Nothing that the peer may not read may be in a frame. */
-static void
-check_no_secret(const uint8_t *p, uint32_t len)
-{
-	uint32_t run = 0;
-
-	for (uint32_t i = 0; i < len; i++) {
-		run = p[i] == SECRET ? run + 1 : 0;
-		assert_true(run < 8);
-	}
-}
-
 /* Every frame of the QP under test ends here. */
 static enum pmv_test_fate
 on_frame(void *arg, struct rte_mbuf *m, uint64_t index)
@@ -205,7 +118,9 @@ on_frame(void *arg, struct rte_mbuf *m, uint64_t index)
 	struct pmv_roce_view v;
 	uint32_t nb = 1;
 
-	check_no_secret(p, m->pkt_len);
+	if (m->pkt_len == 0) /* fills the port */
+		return PMV_TEST_DROP;
+	zones_check_no_secret(p, m->pkt_len);
 	assert_int_equal(pmv_roce_parse(p + 42, m->pkt_len - 42, m->pkt_len - 42, &v), PMV_WIRE_OK);
 	assert_int_equal(v.bth.dqpn, pmv_qp_num(f->peer));
 	if (!(v.op->flags & PMV_OPF_REQUEST))
@@ -246,17 +161,19 @@ fuzz_open(uint64_t seed)
 {
 	const struct pmv_test_pair_param pp = { .seed = seed, .window_pkts = 16, .cqe = 256 };
 	struct fuzz *f = test_calloc(1, sizeof(*f));
+	static struct rte_mempool *pool;
+
+	if (pool == NULL)
+		pool = rte_pktmbuf_pool_create("own", 255, 0, 0, 256, SOCKET_ID_ANY);
+	f->own_pool = pool;
 
 	f->seed = seed;
 	pmv_random_init(&f->random, seed);
 	pmv_test_pair_open(&f->pair, &pp);
 	f->w = f->pair.node[1].worker[0];
-	f->arena = malloc(ARENA);
-	f->shadow = malloc(ARENA);
 	f->mtu = seed & 1 ? 256 : 1024;
 	f->wildness = 1u << (seed / 2 % 5);
-	make_zones(f);
-	register_zones(f);
+	zones_open(&f->zones, &f->pair.node[1]);
 	f->qp = pmv_test_qp_create(&f->pair.node[1], 0, PMV_QPT_RC);
 	f->peer = pmv_test_qp_create(&f->pair.node[0], 0, PMV_QPT_RC);
 	craft_path_get(&f->pair, 1, false, 0, &f->path);
@@ -264,22 +181,6 @@ fuzz_open(uint64_t seed)
 	f->pair.link->end[1].out.hook_arg = f;
 	connect_qps(f);
 	return f;
-}
-
-/* Memory is what it was but for [from, from + len). Takes over what may have changed. */
-static void
-check_memory(struct fuzz *f, const uint8_t *from, uint32_t len)
-{
-	uint32_t at = from == NULL ? 0 : (uint32_t)(from - f->arena);
-
-	if (from == NULL)
-		len = 0;
-	memcpy(f->shadow + at, f->arena + at, len);
-	if (memcmp(f->shadow, f->arena, ARENA) == 0)
-		return;
-	for (uint32_t i = 0; i < ARENA; i++)
-		if (f->shadow[i] != f->arena[i])
-			fail_msg("byte %u changed, allowed %u + %u", i, at, len);
 }
 
 static bool
@@ -310,8 +211,6 @@ on_send_wc(struct fuzz *f, const struct pmv_wc *wc)
 		if (s->op == PMV_WR_RDMA_READ)
 			check_read_data(f, s);
 		f->nb_ok++;
-	} else {
-		f->nb_err++;
 	}
 	f->sq_tail++;
 }
@@ -323,10 +222,8 @@ on_recv_wc(struct fuzz *f, const struct pmv_wc *wc)
 	assert_int_equal(wc->wr_id, f->rq[f->rq_tail % 64]);
 	if (wc->status == PMV_WC_SUCCESS) {
 		if (wc->opcode == PMV_WC_RECV)
-			assert_true(wc->byte_len <= BUF);
+			assert_true(wc->byte_len <= ZONE_BUF);
 		f->nb_ok++;
-	} else {
-		f->nb_err++;
 	}
 	f->rq_tail++;
 }
@@ -371,8 +268,48 @@ step_time(struct fuzz *f, uint32_t us)
 {
 	f->pair.now += us * f->pair.link->ticks_per_us;
 	pmv_worker_poll_at(f->w, f->pair.now);
-	pmv_test_link_step(f->pair.link, f->pair.now);
+	if (!f->port_full)
+		pmv_test_link_step(f->pair.link, f->pair.now);
 	collect(f);
+}
+
+/* The node's pool is empty, or has its mbufs back. */
+static void
+starve(struct fuzz *f, bool on)
+{
+	struct rte_mempool *pool = f->pair.link->pool;
+
+	if (!on && f->hoard != NULL) {
+		rte_pktmbuf_free_bulk(f->hoard, f->nb_hoard);
+		test_free(f->hoard);
+		f->hoard = NULL;
+	} else if (on && f->hoard == NULL) {
+		uint32_t nb = rte_mempool_avail_count(pool);
+
+		f->hoard = test_calloc(nb, sizeof(*f->hoard));
+		f->nb_hoard = 0;
+		while (f->nb_hoard < nb &&
+			(f->hoard[f->nb_hoard] = rte_pktmbuf_alloc(pool)) != NULL)
+			f->nb_hoard++;
+	}
+}
+
+/* The port's transmit ring is full of empty frames, or runs again. */
+static void
+jam(struct fuzz *f, bool on)
+{
+	struct rte_ring *ring = f->pair.link->end[1].tx[0];
+	struct rte_mbuf *m;
+
+	if (on && !f->port_full)
+		while ((m = rte_pktmbuf_alloc(f->pair.link->pool)) != NULL)
+			if (rte_ring_enqueue(ring, m) != 0) {
+				rte_pktmbuf_free(m);
+				break;
+			}
+	f->port_full = on && rte_ring_full(ring);
+	if (!f->port_full)
+		pmv_test_link_step(f->pair.link, f->pair.now);
 }
 
 /* In ERR everything completes, once; then the connection is made anew. */
@@ -382,11 +319,13 @@ bury(struct fuzz *f)
 	const struct pmv_qp_attr reset = { .qp_state = PMV_QPS_RESET };
 	struct pmv_event ev;
 
+	starve(f, false);
+	jam(f, false);
 	for (int i = 0; i < 10; i++)
 		step_time(f, 5);
 	assert_int_equal(f->sq_tail, f->sq_head);
 	assert_int_equal(f->rq_tail, f->rq_head);
-	check_memory(f, NULL, 0);
+	zones_check(&f->zones, NULL, 0);
 	f->nb_deaths++;
 	assert_int_equal(pmv_modify_qp(f->qp, &reset, PMV_QP_STATE), 0);
 	assert_int_equal(pmv_modify_qp(f->peer, &reset, PMV_QP_STATE), 0);
@@ -399,7 +338,7 @@ static void
 check(struct fuzz *f, const uint8_t *from, uint32_t len)
 {
 	collect(f);
-	check_memory(f, from, len);
+	zones_check(&f->zones, from, len);
 	if (is_dead(f))
 		bury(f);
 	check_alive(f);
@@ -414,7 +353,7 @@ post_send(struct fuzz *f)
 	struct pmv_sge sge[2];
 	struct pmv_send_wr wr = { .wr_id = f->next_id & ~1ull, .sg_list = sge, .num_sge = 1 };
 
-	if (f->sq_head - f->sq_tail >= NB_BUFS)
+	if (f->sq_head - f->sq_tail >= ZONE_BUFS)
 		return;
 	f->next_id += 2;
 	wr.opcode = ops[below(f, RTE_DIM(ops))];
@@ -422,15 +361,16 @@ post_send(struct fuzz *f)
 		.op = wr.opcode,
 		.len = chance(f, 50) ? below(f, 40) : below(f, MSG_MAX),
 		.first = f->next_psn,
-		.buf = f->zone[ZONE_READ] + f->sq_head % NB_BUFS * BUF };
+		.buf = f->zones.zone[ZONE_READ] + f->sq_head % ZONE_BUFS * ZONE_BUF };
 	s->nb_psn = s->len == 0 ? 1 : (s->len + f->mtu - 1) / f->mtu;
-	sge[0] = (struct pmv_sge){ (uintptr_t)f->zone[ZONE_OUT], s->len, f->key[ZONE_OUT] };
+	sge[0] = (struct pmv_sge){ (uintptr_t)f->zones.zone[ZONE_OUT], s->len,
+		f->zones.key[ZONE_OUT] };
 	if (s->op == PMV_WR_RDMA_READ)
-		sge[0] = (struct pmv_sge){ (uintptr_t)s->buf, s->len, f->key[ZONE_READ] };
+		sge[0] = (struct pmv_sge){ (uintptr_t)s->buf, s->len, f->zones.key[ZONE_READ] };
 	else if (chance(f, 30)) { /* two pieces */
 		sge[0].length = below(f, s->len + 1);
 		sge[1] = (struct pmv_sge){ sge[0].addr + sge[0].length, s->len - sge[0].length,
-			f->key[ZONE_OUT] };
+			f->zones.key[ZONE_OUT] };
 		wr.num_sge = 2;
 	}
 	if (wild(f, 2))
@@ -447,18 +387,18 @@ post_send(struct fuzz *f)
 static uint8_t *
 recv_buf(struct fuzz *f, uint32_t index)
 {
-	return f->zone[ZONE_RECV] + index % NB_BUFS * BUF;
+	return f->zones.zone[ZONE_RECV] + index % ZONE_BUFS * ZONE_BUF;
 }
 
 static void
 post_recv(struct fuzz *f)
 {
-	const uint32_t len = wild(f, 10) ? below(f, 100) : BUF;
+	const uint32_t len = wild(f, 10) ? below(f, 100) : ZONE_BUF;
 	const struct pmv_sge sge = { (uintptr_t)recv_buf(f, f->rq_head), len,
-		wild(f, 1) ? f->key[ZONE_OUT] : f->key[ZONE_RECV] };
+		wild(f, 1) ? f->zones.key[ZONE_OUT] : f->zones.key[ZONE_RECV] };
 	const struct pmv_recv_wr wr = { f->next_id | 1, &sge, 1 };
 
-	if (f->rq_head - f->rq_tail >= NB_BUFS)
+	if (f->rq_head - f->rq_tail >= ZONE_BUFS)
 		return;
 	f->next_id += 2;
 	assert_int_equal(pmv_post_recv(f->qp, &wr, 1), 1);
@@ -477,10 +417,10 @@ grant_of(struct fuzz *f, const struct craft *c, const uint8_t **from, uint32_t *
 	*len = 0;
 	if (op->kind == PMV_OPKIND_SEND && f->rq_tail != f->rq_head) {
 		*from = recv_buf(f, f->rq_tail);
-		*len = BUF;
+		*len = ZONE_BUF;
 	} else if (op->kind == PMV_OPKIND_WRITE) { /* the zones between RW and IOVA: see below */
-		*from = f->zone[ZONE_RW];
-		*len = zone_bytes[ZONE_RW];
+		*from = f->zones.zone[ZONE_RW];
+		*len = zone_bytes(ZONE_RW);
 	} else if (op->kind == PMV_OPKIND_READ_RESP) {
 		for (uint32_t i = f->sq_tail; i != f->sq_head; i++) {
 			const struct sent *s = &f->sq[i % 64];
@@ -502,14 +442,14 @@ inject(struct fuzz *f, const struct craft *c)
 	uint32_t len;
 
 	pmv_worker_flush(f->w); /* what is staged has been seen before it can be answered */
-	pmv_test_link_step(f->pair.link, f->pair.now);
+	if (!f->port_full)
+		pmv_test_link_step(f->pair.link, f->pair.now);
 	grant_of(f, c, &from, &len);
-	m = craft_mbuf(f->pair.link->pool, c, chance(f, 20) ? below(f, c->len) : 0, 0);
+	m = craft_mbuf(f->own_pool, c, chance(f, 20) ? below(f, c->len) : 0, 0);
 	assert_int_equal(pmv_worker_input(f->w, &m, 1, &foreign), 0);
 	/* a WRITE may also have gone to the other writable zone */
 	if (pmv_opcode_table[c->bytes[c->bth]].kind == PMV_OPKIND_WRITE)
-		memcpy(f->shadow + (f->zone[ZONE_IOVA] - f->arena), f->zone[ZONE_IOVA],
-			zone_bytes[ZONE_IOVA]);
+		zones_accept(&f->zones, ZONE_IOVA);
 	check(f, from, len);
 }
 
@@ -527,10 +467,10 @@ choose_target(struct fuzz *f, struct plan *p)
 		0x8000000000000000 };
 	enum zone z =
 		!wild(f, 40) ? (chance(f, 50) ? ZONE_RW : ZONE_IOVA) : (enum zone)below(f, ZONE_NB);
-	uint64_t start = z == ZONE_IOVA ? -(uint64_t)zone_bytes[z] : (uintptr_t)f->zone[z];
-	uint32_t room = zone_bytes[z];
+	uint64_t start = zone_start(&f->zones, z);
+	uint32_t room = zone_bytes(z);
 
-	p->rkey = f->key[z];
+	p->rkey = f->zones.key[z];
 	p->va = start + (p->len < room ? below(f, room - p->len + 1) : 0);
 	if (wild(f, 10))
 		p->va = start + room - p->len + below(f, 3) - 1; /* at its end, or one beyond */
@@ -698,6 +638,8 @@ send_response(struct fuzz *f)
 	struct pmv_psn psn = win->una;
 	struct craft c;
 
+	if (f->port_full) /* what has not left cannot be answered */
+		return;
 	if (out > 0 && chance(f, 30))
 		psn = pmv_psn_add(win->una, below(f, out));
 	if (chance(f, 8))
@@ -725,7 +667,8 @@ kill_qp(struct fuzz *f)
 
 	assert_int_equal(pmv_modify_qp(f->qp, &err, PMV_QP_STATE), 0);
 	for (int i = 0; i < 3; i++) { /* posted in ERR: flushed at once */
-		struct pmv_sge sge = { (uintptr_t)f->zone[ZONE_OUT], 10, f->key[ZONE_OUT] };
+		struct pmv_sge sge = { (uintptr_t)f->zones.zone[ZONE_OUT], 10,
+			f->zones.key[ZONE_OUT] };
 		const struct pmv_recv_wr rwr = { f->next_id | 1, &sge, 1 };
 		struct pmv_send_wr wr = { .wr_id = f->next_id & ~1ull,
 			.sg_list = &sge,
@@ -756,11 +699,15 @@ step(struct fuzz *f)
 		repeat_request(f);
 	else if (dice < 850)
 		send_response(f);
-	else if (dice < 990)
+	else if (dice < 980)
 		step_time(f, 1 + below(f, chance(f, 10) ? 1500 : 30));
-	else if (dice < 997)
+	else if (dice < 987)
 		pause_sq(f);
-	else if (dice < 998)
+	else if (dice < 993)
+		starve(f, f->hoard == NULL);
+	else if (dice < 999)
+		jam(f, !f->port_full);
+	else
 		kill_qp(f);
 	check(f, NULL, 0);
 }
@@ -768,13 +715,13 @@ step(struct fuzz *f)
 static void
 fuzz_close(struct fuzz *f)
 {
+	starve(f, false);
+	jam(f, false);
 	if (!is_dead(f))
 		kill_qp(f); /* every posted request completes: see bury() */
 	assert_int_equal(pmv_destroy_qp(f->qp), 0);
 	assert_int_equal(pmv_destroy_qp(f->peer), 0);
-	for (int z = 0; z < ZONE_NB; z++)
-		if (z != ZONE_DEAD)
-			rc_lab_dereg(f->mr[z]);
+	zones_dereg(&f->zones);
 	for (int i = 0; i < 4; i++)
 		pmv_test_pair_run(&f->pair, 50, 10);
 	for (int side = 0; side < 2; side++) {
@@ -783,10 +730,8 @@ fuzz_close(struct fuzz *f)
 		while (pmv_poll_async_event(f->pair.node[side].dev, &ev) == 1)
 			continue;
 	}
-	assert_int_equal(pmv_dealloc_pd(f->other_pd), 0);
+	zones_close(&f->zones);
 	pmv_test_pair_close(&f->pair);
-	free(f->arena);
-	free(f->shadow);
 	test_free(f);
 }
 
