@@ -27,7 +27,7 @@
 #include "test/sim/fuzzed_zones.h"
 #include "test/sim/rc_lab.h"
 
-#define ROUNDS  400u
+#define ROUNDS  300u
 #define STEPS   1500u
 #define MSG_MAX 3500u
 #define NB_OLD  16u /* requests kept for repetition */
