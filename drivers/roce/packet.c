@@ -74,31 +74,6 @@ pmv_roce_packet_payload(struct rte_mbuf *m, uint32_t len)
 	return p;
 }
 
-/*
- * ICRC register after the IP and UDP headers of a template, with the fields that routers may change
- * as ones (IBTA vol. 1, 7.8.1; RoCEv2 annex A17.3.3). The BTH is not in it: it differs in every
- * packet.
- */
-static __rte_noinline uint32_t
-ip_udp_crc(const struct pmv_eth_ip_tmpl *t, const uint8_t *hdr)
-{
-	uint32_t ip_len = t->is_v6 ? PMV_IPV6_LEN : PMV_IPV4_LEN;
-	uint8_t copy[PMV_IPV6_LEN + PMV_UDP_LEN];
-
-	memcpy(copy, hdr + t->l3_off, ip_len + PMV_UDP_LEN);
-	if (t->is_v6) {
-		copy[0] |= 0x0f;                    /* traffic class */
-		copy[1] = copy[2] = copy[3] = 0xff; /* and flow label */
-		copy[7] = 0xff;                     /* hop limit */
-	} else {
-		copy[1] = 0xff;             /* TOS */
-		copy[8] = 0xff;             /* TTL */
-		copy[10] = copy[11] = 0xff; /* header checksum */
-	}
-	copy[ip_len + 6] = copy[ip_len + 7] = 0xff; /* UDP checksum */
-	return pmv_icrc_update(PMV_ICRC_SEED, copy, ip_len + PMV_UDP_LEN);
-}
-
 /* hdr: the frame, its lengths set for roce_len. */
 static inline uint32_t
 crc_begin(struct pmv_roce_hdr *h, const uint8_t *hdr, uint32_t roce_len)
@@ -106,7 +81,7 @@ crc_begin(struct pmv_roce_hdr *h, const uint8_t *hdr, uint32_t roce_len)
 	uint32_t i = (roce_len >> 2) & (PMV_ROCE_HDR_CRCS - 1);
 
 	if (unlikely(h->crc_len[i] != roce_len)) {
-		h->crc_state[i] = ip_udp_crc(&h->tmpl, hdr);
+		h->crc_state[i] = pmv_icrc_start_ip_udp(hdr + h->tmpl.l3_off, h->tmpl.is_v6);
 		h->crc_len[i] = (uint16_t)roce_len;
 	}
 	return h->crc_state[i];

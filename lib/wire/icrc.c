@@ -11,6 +11,7 @@
 #endif
 
 #include "lib/util/assert.h"
+#include "lib/wire/eth_ip.h"
 #include "lib/wire/icrc_vector.h"
 
 /*
@@ -133,7 +134,7 @@ static const uint8_t mask_ipv6[PMV_ICRC_VECTOR_MASK_LEN] = {
 	[52] = 0xff,
 };
 
-/* Without a vector kernel. */
+/* Without a vector kernel, or for headers too short for it. */
 static uint32_t
 start_copied(const uint8_t *l3, const uint8_t *mask, uint32_t hdr_len, uint32_t len)
 {
@@ -163,6 +164,14 @@ pmv_icrc_start(const uint8_t *l3, bool is_v6, uint32_t len)
 	if (pmv_icrc_vector_is_usable)
 		return pmv_icrc_vector_masked(PMV_ICRC_SEED, l3, len, mask);
 	return start_copied(l3, mask, PMV_ICRC_HDR_LEN(is_v6), len);
+}
+
+uint32_t
+pmv_icrc_start_ip_udp(const uint8_t *l3, bool is_v6)
+{
+	uint32_t len = is_v6 ? PMV_IPV6_LEN + PMV_UDP_LEN : PMV_IPV4_LEN + PMV_UDP_LEN;
+
+	return start_copied(l3, is_v6 ? mask_ipv6 : mask_ipv4, len, len);
 }
 
 bool

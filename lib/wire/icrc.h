@@ -26,6 +26,10 @@
  */
 uint32_t pmv_icrc_start(const uint8_t *l3, bool is_v6, uint32_t len);
 
+/* The register after the IP and UDP headers alone: the same for all packets of one template and
+ * length. */
+uint32_t pmv_icrc_start_ip_udp(const uint8_t *l3, bool is_v6);
+
 /* The register after len more bytes. len may be 0. */
 uint32_t pmv_icrc_update(uint32_t state, const uint8_t *buf, uint32_t len);
 
