@@ -127,40 +127,7 @@ set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 	(void)pmv_roce_hdr_init(&qp->hdr, qp->base.pd->device, &m->av, qp->base.qpn, qp->dest_qpn);
 }
 
-/* Copies the attributes that the mask names. */
-static void
-take_attributes(struct pmv_qp_attr *to, const struct pmv_qp_attr *from, uint32_t mask)
-{
-	if (mask & PMV_QP_ACCESS_FLAGS)
-		to->qp_access_flags = from->qp_access_flags;
-	if (mask & PMV_QP_QKEY)
-		to->qkey = from->qkey;
-	if (mask & PMV_QP_PORT)
-		to->port_num = from->port_num;
-	if (mask & PMV_QP_AV)
-		to->ah_attr = from->ah_attr;
-	if (mask & PMV_QP_PATH_MTU)
-		to->path_mtu = from->path_mtu;
-	if (mask & PMV_QP_DEST_QPN)
-		to->dest_qp_num = from->dest_qp_num;
-	if (mask & PMV_QP_RQ_PSN)
-		to->rq_psn = from->rq_psn & PMV_PSN_MASK;
-	if (mask & PMV_QP_SQ_PSN)
-		to->sq_psn = from->sq_psn & PMV_PSN_MASK;
-	if (mask & PMV_QP_TIMEOUT)
-		to->timeout = from->timeout;
-	if (mask & PMV_QP_RETRY_CNT)
-		to->retry_cnt = from->retry_cnt;
-	if (mask & PMV_QP_RNR_RETRY)
-		to->rnr_retry = from->rnr_retry;
-	if (mask & PMV_QP_MIN_RNR_TIMER)
-		to->min_rnr_timer = from->min_rnr_timer;
-	if (mask & PMV_QP_MAX_QP_RD_ATOMIC)
-		to->max_rd_atomic = from->max_rd_atomic;
-	if (mask & PMV_QP_MAX_DEST_RD_ATOMIC)
-		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
-}
-
+/* What follows from the attributes, which the base holds by now. */
 static void
 set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 {
@@ -176,7 +143,7 @@ set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_
 		qp->resp.epsn = pmv_psn(a->rq_psn);
 	if (m->mask & PMV_QP_SQ_PSN) {
 		qp->sq.next_psn = pmv_psn(a->sq_psn);
-		qp->ud_psn = a->sq_psn;
+		qp->ud_psn = a->sq_psn & PMV_PSN_MASK;
 		pmv_roce_window_init(
 			&qp->win, pmv_psn(a->sq_psn), w->base.device->param.window_pkts);
 	}
@@ -230,7 +197,6 @@ pmv_roce_qp_modify_commit(struct pmv_qp *base, const struct pmv_qp_modify *m)
 	if ((m->mask & PMV_QP_MAX_DEST_RD_ATOMIC) &&
 		!pmv_roce_rdatomic_resize(&qp->resp.rd, m->attr.max_dest_rd_atomic))
 		return -EBUSY; /* SQD: the peer's READs go on */
-	take_attributes(&base->attr, &m->attr, m->mask);
 	set_rest(w, qp, m);
 	if (m->mask & PMV_QP_STATE)
 		enter_state(w, qp, m);

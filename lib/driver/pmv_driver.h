@@ -180,7 +180,7 @@ struct pmv_qp {
 	uint8_t sq_sig_all;
 	uint8_t comm_est; /* 1 once a request arrived since RTR; owner writes, the CM reads */
 	void *context;
-	struct pmv_qp_attr attr; /* as last committed; owner lcore */
+	struct pmv_qp_attr attr; /* as last committed, inside a commit the new ones; owner lcore */
 	struct pmv_qp_cap cap;
 	struct pmv_event_source event;
 	bool destroying; /* under device->lock */

@@ -226,19 +226,19 @@ static int
 commit(struct pmv_qp *qp, struct modify *mod)
 {
 	enum pmv_qp_state to = mod->m.attr.qp_state;
+	const struct pmv_qp_attr old = qp->attr;
 	int rc;
 
 	if (state_of(qp) != mod->from && to != PMV_QPS_ERR && to != PMV_QPS_RESET)
 		return -EINVAL;
 	mod->committed = true;
+	pmv_verbs_qp_attr_copy(&qp->attr, &mod->m.attr, mod->m.mask);
 	rc = qp->worker->ops->qp_modify_commit(qp, &mod->m);
 	if (rc < 0)
-		return rc;
-	if (to == PMV_QPS_RESET)
+		qp->attr = old;
+	else if (to == PMV_QPS_RESET)
 		memset(&qp->attr, 0, sizeof(qp->attr));
-	else
-		pmv_verbs_qp_attr_copy(&qp->attr, &mod->m.attr, mod->m.mask);
-	return 0;
+	return rc;
 }
 
 /* No operation may start on it. Under the lock. */
