@@ -106,15 +106,6 @@ pmv_cm_rej_hold_us(uint8_t response_timeout_code)
 	return us < PMV_CM_REJ_HOLD_MAX_US ? us : PMV_CM_REJ_HOLD_MAX_US;
 }
 
-/* ---- Values in our REQ ---- */
-
-/* Local ACK timeout code: 18 = 1.07 s at the QP, above any queueing, below what a user calls "hung"
- * with 7 retries. */
-#define PMV_CM_ACK_TIMEOUT_CODE 18u
-/* Target ACK delay code in the REP; rxe's value (134 ms). */
-#define PMV_CM_TARGET_ACK_DELAY_CODE 15u
-#define PMV_CM_HOP_LIMIT             64u
-
 /* ---- Neighbours (ARP, ND) ---- */
 
 /*
