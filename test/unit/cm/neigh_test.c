@@ -625,6 +625,90 @@ step__many_at_once(void **state)
 	free(mem);
 }
 
+enum { NB_W = 64, NB_IP = 14 };
+
+/* Waiters of the random run: 1 waits, 2 holds a reference. */
+struct crowd {
+	struct pmv_cm_neigh_waiter w[NB_W];
+	uint32_t held[NB_W];
+	uint8_t busy[NB_W];
+	struct pmv_random rnd;
+};
+
+/* One call of the many, with waiter j. */
+static void
+random_call(struct lab *l, struct crowd *c)
+{
+	uint32_t j = (uint32_t)pmv_random_below(&c->rnd, NB_W);
+	uint32_t last = 1 + (uint32_t)pmv_random_below(&c->rnd, NB_IP);
+	struct pmv_cm_neigh_key key = ip(last);
+	const uint8_t *mac = pmv_random_below(&c->rnd, 4) == 0 ? mac_b : mac_a;
+	int rc;
+
+	l->now += pmv_random_below(&c->rnd, 200 * MS);
+	l->out.nb = 0;
+	switch (pmv_random_below(&c->rnd, 6)) {
+	case 0:
+		if (c->busy[j] != 0)
+			break;
+		rc = resolve(l, last, pmv_random_below(&c->rnd, 4 * S), &c->w[j], &c->held[j]);
+		c->busy[j] = rc == 0 ? 2 : rc == -EINPROGRESS ? 1 : 0;
+		break;
+	case 1:
+		if (c->busy[j] == 2)
+			pmv_cm_neigh_unpin(&l->n, c->held[j], l->now);
+		else if (c->busy[j] == 1)
+			pmv_cm_neigh_cancel(&l->n, &c->w[j], l->now);
+		c->busy[j] = 0;
+		break;
+	case 2:
+	case 3:
+		pmv_cm_neigh_packet(&l->n, &key, mac,
+			(enum pmv_cm_neigh_seen)pmv_random_below(&c->rnd, 5), l->now, &l->out);
+		break;
+	case 4:
+		if (c->busy[j] == 2)
+			pmv_cm_neigh_confirm(&l->n, c->held[j], mac, l->now);
+		break;
+	default:
+		if (pmv_random_below(&c->rnd, 2) == 0)
+			(void)pmv_cm_neigh_step(&l->n, l->now, &l->out);
+		break;
+	}
+}
+
+static void
+take_results(struct lab *l, struct crowd *c)
+{
+	struct pmv_cm_neigh_waiter *done;
+
+	while ((done = pmv_cm_neigh_done_pop(&l->n)) != NULL) {
+		uint32_t k = (uint32_t)(done - c->w);
+
+		assert_int_equal(c->busy[k], 1);
+		assert_true(done->err == 0 || done->err == -ETIMEDOUT);
+		c->busy[k] = done->err == 0 ? 2 : 0;
+		c->held[k] = done->entry;
+		if (done->err == 0)
+			assert_true(l->n.entries[done->entry].has_mac);
+	}
+}
+
+static void
+check_references(const struct lab *l, const struct crowd *c)
+{
+	uint32_t refs = 0, want = 0;
+
+	for (uint32_t k = 0; k < 8; k++) {
+		assert_true(
+			l->n.entries[k].refs == 0 || l->n.entries[k].state != PMV_CM_NEIGH_FREE);
+		refs += l->n.entries[k].refs;
+	}
+	for (uint32_t k = 0; k < NB_W; k++)
+		want += c->busy[k] == 2;
+	assert_int_equal(refs, want);
+}
+
 /*
  * Random calls for a long time: references and waiters balance, no result is lost, the table stays
  * whole, and never more than a few frames a second go to one address.
@@ -632,82 +716,27 @@ step__many_at_once(void **state)
 static void
 all__random_run(void **state)
 {
-	enum { NB_W = 64, NB_IP = 14 };
-	static struct pmv_cm_neigh_waiter w[NB_W], *done;
-	static uint32_t held[NB_W];
-	uint8_t busy[NB_W] = { 0 }; /* 1 waits, 2 holds a reference */
+	static struct crowd c;
 	struct lab *l = *state;
-	struct pmv_random rnd;
 	uint64_t nb_frames = 0;
-	uint32_t i, k, refs, want;
+	uint32_t i, k;
 
-	memset(w, 0, sizeof(w));
-	pmv_random_init(&rnd, 99);
+	memset(&c, 0, sizeof(c));
+	pmv_random_init(&c.rnd, 99);
 	for (i = 0; i < 300000; i++) {
-		uint32_t j = (uint32_t)pmv_random_below(&rnd, NB_W),
-			 last = 1 + (uint32_t)pmv_random_below(&rnd, NB_IP);
-		struct pmv_cm_neigh_key key = ip(last);
-		const uint8_t *mac = pmv_random_below(&rnd, 4) == 0 ? mac_b : mac_a;
-
-		l->now += pmv_random_below(&rnd, 200 * MS);
-		l->out.nb = 0;
-		switch (pmv_random_below(&rnd, 6)) {
-		case 0:
-			if (busy[j] == 0) {
-				int rc = resolve(
-					l, last, pmv_random_below(&rnd, 4 * S), &w[j], &held[j]);
-
-				busy[j] = rc == 0 ? 2 : rc == -EINPROGRESS ? 1 : 0;
-			}
-			break;
-		case 1:
-			if (busy[j] == 2)
-				pmv_cm_neigh_unpin(&l->n, held[j], l->now);
-			else if (busy[j] == 1)
-				pmv_cm_neigh_cancel(&l->n, &w[j], l->now);
-			busy[j] = 0;
-			break;
-		case 2:
-		case 3:
-			pmv_cm_neigh_packet(&l->n, &key, mac,
-				(enum pmv_cm_neigh_seen)pmv_random_below(&rnd, 5), l->now, &l->out);
-			break;
-		case 4:
-			if (busy[j] == 2)
-				pmv_cm_neigh_confirm(&l->n, held[j], mac, l->now);
-			break;
-		default:
-			if (pmv_random_below(&rnd, 2) == 0)
-				(void)pmv_cm_neigh_step(&l->n, l->now, &l->out);
-			break;
-		}
+		random_call(l, &c);
 		nb_frames += l->out.nb;
-		while ((done = pmv_cm_neigh_done_pop(&l->n)) != NULL) {
-			k = (uint32_t)(done - w);
-			assert_int_equal(busy[k], 1);
-			assert_true(done->err == 0 || done->err == -ETIMEDOUT);
-			busy[k] = done->err == 0 ? 2 : 0;
-			held[k] = done->entry;
-			if (done->err == 0)
-				assert_true(l->n.entries[done->entry].has_mac);
-		}
-		for (k = 0, refs = 0; k < 8; k++) {
-			assert_true(l->n.entries[k].refs == 0 ||
-				    l->n.entries[k].state != PMV_CM_NEIGH_FREE);
-			refs += l->n.entries[k].refs;
-		}
-		for (k = 0, want = 0; k < NB_W; k++)
-			want += busy[k] == 2;
-		assert_int_equal(refs, want);
+		take_results(l, &c);
+		check_references(l, &c);
 	}
 	/* 8 entries, at most 4 actions a second each over the whole time. */
 	assert_true(nb_frames < 8 * 4 * (l->now - START) / S);
 	/* Everybody lets go: after a while the table is empty. */
 	for (k = 0; k < NB_W; k++) {
-		if (busy[k] == 2)
-			pmv_cm_neigh_unpin(&l->n, held[k], l->now);
+		if (c.busy[k] == 2)
+			pmv_cm_neigh_unpin(&l->n, c.held[k], l->now);
 		else
-			pmv_cm_neigh_cancel(&l->n, &w[k], l->now);
+			pmv_cm_neigh_cancel(&l->n, &c.w[k], l->now);
 	}
 	for (i = 0; i < 400; i++) {
 		l->now += S;
