@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/** Fields are the library's; zero the record before first use. 128 bytes, so that it can be
+/** Fields are the library's; zero the record before first use. At most 128 bytes, so that it can be
  * embedded. */
 struct pmv_op {
 	void (*commit)(struct pmv_op *op); /* runs on the owner lcore: O(1), no allocation, no
