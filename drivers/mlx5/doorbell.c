@@ -88,6 +88,8 @@ pmv_mlx5_doorbell_send(struct pmv_mlx5_sq *sq, struct pmv_mlx5_stats *stats)
 #elif defined(PMV_MLX5_TEST_NO_RING)
 	rte_io_wmb();
 	store_record(sq->record, sq->head);
+	(void)ring;
+	(void)stats;
 #else
 	rte_io_wmb(); /* (W1) partner: the HCA's read of the entry after that of the record */
 	store_record(sq->record, sq->head);
