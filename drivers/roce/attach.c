@@ -10,7 +10,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_malloc.h>
 
-#include "drivers/roce/completer.h"
+#include "drivers/roce/completion.h"
 #include "drivers/roce/worker.h"
 
 #define SLOT_MASK   (PMV_ROCE_ATTACH_SLOTS - 1)
@@ -54,8 +54,6 @@ pmv_roce_attach_init(struct pmv_roce_worker *w)
 	int socket_id = w->base.socket_id;
 
 	memset(a, 0, sizeof(*a));
-	if (w->dev->reach == PMV_ROCE_REACH_NONE)
-		return 0;
 	a->store =
 		rte_zmalloc_socket("pmv_attach", sizeof(*a->store), RTE_CACHE_LINE_SIZE, socket_id);
 	a->free_list = rte_malloc_socket("pmv_attach", PMV_ROCE_ATTACH_SLOTS * sizeof(uint32_t),
@@ -140,7 +138,7 @@ collect_one(struct pmv_roce_worker *w, uint32_t at)
 	a->out[at & SLOT_MASK] = HOLE;
 	a->free_list[a->nb_free++] = index;
 	if (slot->frames_out != NULL && --*slot->frames_out == 0 && qp != NULL)
-		pmv_roce_completer_frames_back(qp);
+		pmv_roce_completion_run(qp);
 	return true;
 }
 

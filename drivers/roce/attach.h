@@ -47,17 +47,13 @@ struct pmv_roce_attach_for {
 	struct pmv_roce_mr *mr;
 	uint32_t *frames_out; /* counter of the work request, raised now and lowered when the frame
 				 is back (see collect); NULL: none */
-	struct pmv_roce_qp *qp; /* pmv_roce_completer_frames_back() is called when the counter is 0
+	struct pmv_roce_qp *qp; /* pmv_roce_completion_run() is called when the counter is 0
 				   again; NULL: nobody */
 };
 
 /* Appends user memory to the chain of `m`. 0; -EAGAIN no slot or mbuf: copy instead. */
 int pmv_roce_attach_bytes(struct pmv_roce_worker *w, struct rte_mbuf *m, uint8_t *ptr, uint32_t len,
 	const struct pmv_roce_attach_for *owner);
-
-#define pmv_roce_attach_payload(w, m, ptr, len, mr, frames_out, qp)                                \
-	pmv_roce_attach_bytes((w), (m), (ptr), (len),                                              \
-		&(const struct pmv_roce_attach_for){ (mr), (frames_out), (qp) })
 
 /* Collects frames that are back; bounded. Once a turn. */
 void pmv_roce_attach_collect(struct pmv_roce_worker *w);

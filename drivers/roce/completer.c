@@ -3,62 +3,11 @@
 
 #include <rte_branch_prediction.h>
 
-#include "drivers/roce/cq.h"
+#include "drivers/roce/completion.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/aeth.h"
-
-static const uint8_t wc_opcodes[] = {
-	[PMV_WR_RDMA_WRITE] = PMV_WC_RDMA_WRITE,
-	[PMV_WR_RDMA_WRITE_WITH_IMM] = PMV_WC_RDMA_WRITE,
-	[PMV_WR_SEND] = PMV_WC_SEND,
-	[PMV_WR_SEND_WITH_IMM] = PMV_WC_SEND,
-	[PMV_WR_RDMA_READ] = PMV_WC_RDMA_READ,
-};
-
-/* 0, or -1 when the CQ overran. */
-static int
-push(struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
-{
-	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.send_cq);
-
-	if (unlikely(wc == NULL))
-		return -1;
-	*wc = (struct pmv_wc){ .wr_id = wqe->wr_id,
-		.status = wqe->status,
-		.opcode = wc_opcodes[wqe->opcode],
-		.byte_len = wqe->opcode == PMV_WR_RDMA_READ ? wqe->length : 0,
-		.qp_num = qp->base.qpn,
-		.qp_context = qp->base.context };
-	return 0;
-}
-
-void
-pmv_roce_completer_run(struct pmv_roce_qp *qp)
-{
-	struct pmv_roce_sq *sq = &qp->sq;
-	bool overrun = false;
-
-	while (sq->tail != sq->ack) {
-		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->tail);
-
-		if (unlikely(wqe->frames_out != 0))
-			break;
-		/* an error always makes a completion, asked for or not (IBTA vol. 1, 10.7.3.1) */
-		if ((wqe->signaled || wqe->status != PMV_WC_SUCCESS) && push(qp, wqe) != 0)
-			overrun = true;
-		sq->tail++;
-	}
-	if (unlikely(overrun) && qp->base.state != PMV_QPS_ERR)
-		pmv_roce_qp_error(pmv_roce_qp_worker(qp), qp);
-}
-
-void
-pmv_roce_completer_frames_back(struct pmv_roce_qp *qp)
-{
-	pmv_roce_completer_run(qp);
-}
 
 /*
  * Everything before `upto` was executed by the peer. Requests are passed in order, but never a READ
@@ -124,7 +73,7 @@ static void
 progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
 	pmv_roce_retry_progress(w, qp);
-	pmv_roce_completer_run(qp);
+	pmv_roce_completion_run(qp);
 	if (unlikely(qp->base.state == PMV_QPS_SQD))
 		sqd_check(w, qp);
 	fail_local(w, qp);
@@ -229,8 +178,9 @@ place_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roc
 		pmv_roce_requester_fail(w, qp, PMV_WC_BAD_RESP_ERR);
 		return;
 	}
-	if (p->payload_len != 0 && pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off, p->m,
-					   p->payload_off, p->payload_len) != PMV_ROCE_REGION_OK) {
+	if (p->payload_len != 0 && pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off,
+					   &(const struct pmv_roce_part){ p->m, p->payload_off,
+						   p->payload_len }) != PMV_ROCE_REGION_OK) {
 		pmv_roce_requester_fail(w, qp, PMV_WC_LOC_PROT_ERR);
 		return;
 	}

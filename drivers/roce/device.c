@@ -17,9 +17,9 @@
 /*
  * Ports that copy a frame with the CPU, in this process, before they let go of it: any memory that
  * we may read, they may read. All others (hardware, but also virtual ports in front of hardware or
- * of another process: bonding, virtio-user, memif without copies) get EAL memory only. A net_ring
- * whose other end lies in a secondary process must be run without MULTI_SEGS: no attached frame,
- * EAL memory or not, can be freed there.
+ * of another process: bonding, virtio-user, memif without copies) get EAL memory only. The other
+ * end of a net_ring must not lie in a secondary process: no attached frame, EAL memory or not, can
+ * be freed there.
  */
 static const char *const cpu_ports[] = { "net_ring", "net_af_packet", "net_tap", "net_pcap" };
 
@@ -35,14 +35,11 @@ static enum pmv_roce_reach
 reach_find(uint16_t port_id)
 {
 	struct rte_eth_dev_info info;
-	struct rte_eth_conf conf;
 
-	if (rte_eth_dev_conf_get(port_id, &conf) != 0 ||
-		rte_eth_dev_info_get(port_id, &info) != 0 ||
-		(conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) == 0)
-		return PMV_ROCE_REACH_NONE;
+	if (rte_eth_dev_info_get(port_id, &info) != 0 || info.driver_name == NULL)
+		return PMV_ROCE_REACH_EAL;
 	for (uint32_t i = 0; i < RTE_DIM(cpu_ports); i++) {
-		if (info.driver_name != NULL && strcmp(info.driver_name, cpu_ports[i]) == 0)
+		if (strcmp(info.driver_name, cpu_ports[i]) == 0)
 			return PMV_ROCE_REACH_ANY;
 	}
 	return PMV_ROCE_REACH_EAL;

@@ -8,7 +8,7 @@
 #include <rte_malloc.h>
 
 #include "drivers/roce/ack.h"
-#include "drivers/roce/completer.h"
+#include "drivers/roce/completion.h"
 #include "drivers/roce/cq.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
@@ -241,7 +241,7 @@ pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	}
 	sq->ack = sq->head;
 	sq->snd = sq->head;
-	pmv_roce_completer_run(qp);
+	pmv_roce_completion_run(qp);
 	pmv_roce_qp_flush_rq(qp);
 	/* a NAK that is owed still leaves, behind the READ responses of requests before it */
 	if (!qp->ack.owed || qp->ack.syndrome == PMV_SYNDROME_ACK_NO_CREDIT) {

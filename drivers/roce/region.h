@@ -35,10 +35,9 @@ struct pmv_roce_mr {
 /* Which memory a port may be given in place, in a frame's segment. Decided once per device
  * (device.c). */
 enum pmv_roce_reach {
-	PMV_ROCE_REACH_NONE, /* takes no chains: always copy */
-	PMV_ROCE_REACH_EAL,  /* may use DMA: EAL or registered external memory with one offset to IO
-				addresses */
-	PMV_ROCE_REACH_ANY,  /* reads frames with the CPU in this process */
+	PMV_ROCE_REACH_EAL, /* may use DMA: EAL or registered external memory with one offset to IO
+			       addresses */
+	PMV_ROCE_REACH_ANY, /* reads frames with the CPU in this process */
 };
 
 /* What a key grants. Fields behind `live` change only while no worker can have found the slot
@@ -89,13 +88,6 @@ struct pmv_roce_span {
 enum pmv_roce_region_verdict pmv_roce_region_grant(const struct pmv_roce_device *dev,
 	const struct pmv_pd *pd, const struct pmv_roce_span *span, uint8_t **ret_ptr,
 	struct pmv_roce_mr **ret_mr);
-
-/* The same with the span written out. */
-#define pmv_roce_region_check(dev, pd, key_, va_, len_, access_, ret_ptr, ret_mr)                  \
-	pmv_roce_region_grant((dev), (pd),                                                         \
-		&(const struct pmv_roce_span){                                                     \
-			.va = (va_), .len = (len_), .key = (key_), .access = (access_) },          \
-		(ret_ptr), (ret_mr))
 
 /* -ENOMEM. Control thread. */
 int pmv_roce_regions_init(struct pmv_roce_device *dev);

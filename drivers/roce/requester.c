@@ -6,7 +6,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_memcpy.h>
 
-#include "drivers/roce/completer.h"
+#include "drivers/roce/completion.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/ext_hdr.h"
@@ -88,8 +88,9 @@ add_payload(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_w
 		!(wqe->flags & PMV_SEND_INLINE)) {
 		uint8_t *src = pmv_roce_sgl_piece(w, qp->base.pd, &sgl, pc->off, pc->len, &mr);
 
-		if (src != NULL &&
-			pmv_roce_attach_payload(w, m, src, pc->len, mr, &wqe->frames_out, qp) == 0)
+		if (src != NULL && pmv_roce_attach_bytes(w, m, src, pc->len,
+					   &(const struct pmv_roce_attach_for){
+						   mr, &wqe->frames_out, qp }) == 0)
 			return 0;
 	}
 	dst = pmv_roce_packet_payload(m, pc->len);
@@ -297,7 +298,7 @@ post_flush(struct pmv_roce_qp *qp)
 		pmv_roce_sq_wqe(sq, i)->status = PMV_WC_WR_FLUSH_ERR;
 	sq->ack = sq->head;
 	sq->snd = sq->head;
-	pmv_roce_completer_run(qp);
+	pmv_roce_completion_run(qp);
 }
 
 int

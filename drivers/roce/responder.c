@@ -108,8 +108,9 @@ rx_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce
 	if (p->payload_len != 0) {
 		const struct pmv_roce_sgl sgl = { rwqe->sge, rwqe->num_sge, rwqe->length };
 
-		if (pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off, p->m, p->payload_off,
-			    p->payload_len) != PMV_ROCE_REGION_OK) {
+		if (pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off,
+			    &(const struct pmv_roce_part){
+				    p->m, p->payload_off, p->payload_len }) != PMV_ROCE_REGION_OK) {
 			refuse_recv(w, qp, PMV_WC_LOC_PROT_ERR, PMV_SYNDROME_NAK_REM_OP);
 			return;
 		}
@@ -124,6 +125,7 @@ rx_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce
 static uint8_t
 begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
+	struct pmv_roce_span span;
 	struct pmv_reth reth;
 	uint8_t *ptr;
 
@@ -131,8 +133,8 @@ begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_
 	if (!(qp->base.attr.qp_access_flags & PMV_ACCESS_REMOTE_WRITE) ||
 		reth.dma_len > PMV_RETH_LEN_MAX)
 		return PMV_SYNDROME_NAK_INV_REQ;
-	if (pmv_roce_region_check(w->dev, qp->base.pd, reth.rkey, reth.va, reth.dma_len,
-		    PMV_ACCESS_REMOTE_WRITE, &ptr, NULL) != PMV_ROCE_REGION_OK)
+	span = (struct pmv_roce_span){ reth.va, reth.dma_len, reth.rkey, PMV_ACCESS_REMOTE_WRITE };
+	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL) != PMV_ROCE_REGION_OK)
 		return PMV_SYNDROME_NAK_REM_ACC;
 	qp->resp.write_va = reth.va;
 	qp->resp.write_rkey = reth.rkey;
@@ -172,10 +174,12 @@ rx_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 		return;
 	}
 	if (p->payload_len != 0) {
+		const struct pmv_roce_span span = { r->write_va + r->msg_off, p->payload_len,
+			r->write_rkey, PMV_ACCESS_REMOTE_WRITE };
+
 		/* looked up for every packet: the key may die in the middle of a message */
-		if (pmv_roce_region_check(w->dev, qp->base.pd, r->write_rkey,
-			    r->write_va + r->msg_off, p->payload_len, PMV_ACCESS_REMOTE_WRITE, &dst,
-			    NULL) != PMV_ROCE_REGION_OK) {
+		if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &dst, NULL) !=
+			PMV_ROCE_REGION_OK) {
 			refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
 			return;
 		}
@@ -206,6 +210,7 @@ parse_read(const struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p, struct pm
 static void
 rx_read(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
+	struct pmv_roce_span span;
 	struct pmv_roce_rd rd;
 	uint8_t *ptr;
 
@@ -215,8 +220,8 @@ rx_read(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
 		return;
 	}
-	if (pmv_roce_region_check(w->dev, qp->base.pd, rd.rkey, rd.va, rd.len,
-		    PMV_ACCESS_REMOTE_READ, &ptr, NULL) != PMV_ROCE_REGION_OK) {
+	span = (struct pmv_roce_span){ rd.va, rd.len, rd.rkey, PMV_ACCESS_REMOTE_READ };
+	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL) != PMV_ROCE_REGION_OK) {
 		refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
 		return;
 	}
@@ -339,11 +344,11 @@ build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 		.dqpn = qp->dest_qpn,
 		.psn = pmv_psn_add(rd->first, rd->next) };
 	const struct pmv_aeth aeth = { PMV_SYNDROME_ACK_NO_CREDIT, qp->resp.msn };
+	const struct pmv_roce_span span = { rd->va + off, len, rd->rkey, PMV_ACCESS_REMOTE_READ };
 	struct rte_mbuf *m;
 	uint8_t *p, *src, *dst;
 
-	if (pmv_roce_region_check(w->dev, qp->base.pd, rd->rkey, rd->va + off, len,
-		    PMV_ACCESS_REMOTE_READ, &src, NULL) != PMV_ROCE_REGION_OK)
+	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &src, NULL) != PMV_ROCE_REGION_OK)
 		return -EACCES;
 	m = pmv_roce_packet_begin(
 		w, w->base.pool, &qp->hdr, PMV_BTH_LEN + (first || last ? PMV_AETH_LEN : 0), &p);

@@ -98,7 +98,7 @@ resolve(const struct pmv_pd *pd, struct cursor c, uint32_t len, struct piece *pi
 }
 
 enum pmv_roce_region_verdict
-pmv_roce_sgl_scatter_part(struct pmv_roce_worker *w, const struct pmv_pd *pd,
+pmv_roce_sgl_scatter(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	const struct pmv_roce_sgl *sgl, uint64_t off, const struct pmv_roce_part *part)
 {
 	uint32_t m_off = part->m_off;

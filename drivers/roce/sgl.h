@@ -28,21 +28,18 @@ struct pmv_roce_sgl {
 enum pmv_roce_region_verdict pmv_roce_sgl_gather(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	const struct pmv_roce_sgl *sgl, uint64_t off, uint8_t *dst, uint32_t len);
 
-/*
- * Copies len bytes at m_off of a frame to [off, off + len) of the list; needs LOCAL_WRITE. Checks
- * before it writes: nothing is written unless all of it can be.
- */
-#define pmv_roce_sgl_scatter(w, pd, sgl, off, m, m_off, len)                                       \
-	pmv_roce_sgl_scatter_part(                                                                 \
-		(w), (pd), (sgl), (off), &(const struct pmv_roce_part){ (m), (m_off), (len) })
-
 /* Bytes [m_off, m_off + len) of a frame. */
 struct pmv_roce_part {
 	const struct rte_mbuf *m;
 	uint32_t m_off;
 	uint32_t len;
 };
-enum pmv_roce_region_verdict pmv_roce_sgl_scatter_part(struct pmv_roce_worker *w,
+
+/*
+ * Copies a part of a frame to [off, off + part->len) of the list; needs LOCAL_WRITE. Checks before
+ * it writes: nothing is written unless all of it can be.
+ */
+enum pmv_roce_region_verdict pmv_roce_sgl_scatter(struct pmv_roce_worker *w,
 	const struct pmv_pd *pd, const struct pmv_roce_sgl *sgl, uint64_t off,
 	const struct pmv_roce_part *part);
 

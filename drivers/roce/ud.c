@@ -10,7 +10,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_memcpy.h>
 
-#include "drivers/roce/completer.h"
+#include "drivers/roce/completion.h"
 #include "drivers/roce/cq.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/flow_label.h"
@@ -139,7 +139,7 @@ flush_sq(struct pmv_roce_qp *qp)
 			wqe->status = PMV_WC_WR_FLUSH_ERR;
 	}
 	sq->snd = sq->head;
-	pmv_roce_completer_run(qp);
+	pmv_roce_completion_run(qp);
 }
 
 /* A request failed here: only the send queue stops (SQE, IBTA vol. 1, 10.3.1.6); datagrams still
@@ -179,7 +179,7 @@ pmv_roce_ud_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		sq->snd++;
 		sq->ack = sq->snd; /* the frame is a copy: nothing more can happen to the request */
 	}
-	pmv_roce_completer_run(qp);
+	pmv_roce_completion_run(qp);
 }
 
 int
@@ -279,8 +279,8 @@ pmv_roce_ud_rx(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 	sgl = (struct pmv_roce_sgl){ rwqe->sge, rwqe->num_sge, rwqe->length };
 	v = put_grh(w, qp, &sgl, p);
 	if (likely(v == PMV_ROCE_REGION_OK) && p->payload_len > 0)
-		v = pmv_roce_sgl_scatter(
-			w, qp->base.pd, &sgl, PMV_GRH_BYTES, p->m, p->payload_off, p->payload_len);
+		v = pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, PMV_GRH_BYTES,
+			&(const struct pmv_roce_part){ p->m, p->payload_off, p->payload_len });
 	if (likely(v == PMV_ROCE_REGION_OK)) {
 		complete(w, qp, rwqe, p, PMV_WC_SUCCESS);
 		return;

@@ -21,8 +21,9 @@ attached(struct rig *r, uint32_t off, uint32_t *frames_out, struct pmv_qp *qp)
 	struct rte_mbuf *m = rte_pktmbuf_alloc(r->pair.link->pool);
 
 	assert_non_null(m);
-	if (pmv_roce_attach_payload(rig_worker(r, 0), m, r->mem[0] + off, 1024, mr, frames_out,
-		    qp != NULL ? pmv_roce_qp(qp) : NULL) == 0)
+	if (pmv_roce_attach_bytes(rig_worker(r, 0), m, r->mem[0] + off, 1024,
+		    &(const struct pmv_roce_attach_for){
+			    mr, frames_out, qp != NULL ? pmv_roce_qp(qp) : NULL }) == 0)
 		return m;
 	rte_pktmbuf_free(m);
 	return NULL;

@@ -181,8 +181,9 @@ sgl__rights(void **state)
 	uint8_t out[16];
 
 	assert_int_equal(pmv_roce_sgl_gather(&r->w, &r->pd, &sgl, 0, out, 16), PMV_ROCE_REGION_OK);
-	assert_int_equal(
-		pmv_roce_sgl_scatter(&r->w, &r->pd, &sgl, 0, m, 0, 16), PMV_ROCE_REGION_ACCESS);
+	assert_int_equal(pmv_roce_sgl_scatter(
+				 &r->w, &r->pd, &sgl, 0, &(const struct pmv_roce_part){ m, 0, 16 }),
+		PMV_ROCE_REGION_ACCESS);
 	assert_int_equal(pmv_roce_sgl_gather(&r->w, &other, &sgl, 0, out, 16), PMV_ROCE_REGION_PD);
 	pmv_roce_mr_kill(&r->read_mr.base);
 	assert_int_equal(pmv_roce_sgl_gather(&r->w, &r->pd, &sgl, 0, out, 16), PMV_ROCE_REGION_KEY);
@@ -209,8 +210,9 @@ sgl__scatter_chains(void **state)
 				const struct pmv_roce_sgl sgl = { sge, 2, 633 };
 
 				memset(r->mem, 0xa5, 2048);
-				assert_int_equal(pmv_roce_sgl_scatter(&r->w, &r->pd, &sgl, off, m,
-							 off + 10, 600),
+				assert_int_equal(
+					pmv_roce_sgl_scatter(&r->w, &r->pd, &sgl, off,
+						&(const struct pmv_roce_part){ m, off + 10, 600 }),
 					0);
 				for (uint32_t k = 0; k < 600; k++) {
 					uint32_t at = off + k < 333 ? 64 + align + off + k

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/completion.h"
+
+#include <rte_branch_prediction.h>
+
+#include "drivers/roce/cq.h"
+
+static const uint8_t wc_opcodes[] = {
+	[PMV_WR_RDMA_WRITE] = PMV_WC_RDMA_WRITE,
+	[PMV_WR_RDMA_WRITE_WITH_IMM] = PMV_WC_RDMA_WRITE,
+	[PMV_WR_SEND] = PMV_WC_SEND,
+	[PMV_WR_SEND_WITH_IMM] = PMV_WC_SEND,
+	[PMV_WR_RDMA_READ] = PMV_WC_RDMA_READ,
+};
+
+/* 0, or -1 when the CQ overran. */
+static int
+push(struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
+{
+	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.send_cq);
+
+	if (unlikely(wc == NULL))
+		return -1;
+	*wc = (struct pmv_wc){ .wr_id = wqe->wr_id,
+		.status = wqe->status,
+		.opcode = wc_opcodes[wqe->opcode],
+		.byte_len = wqe->opcode == PMV_WR_RDMA_READ ? wqe->length : 0,
+		.qp_num = qp->base.qpn,
+		.qp_context = qp->base.context };
+	return 0;
+}
+
+void
+pmv_roce_completion_run(struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+	bool overrun = false;
+
+	while (sq->tail != sq->ack) {
+		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->tail);
+
+		if (unlikely(wqe->frames_out != 0))
+			break;
+		/* an error always makes a completion, asked for or not (IBTA vol. 1, 10.7.3.1) */
+		if ((wqe->signaled || wqe->status != PMV_WC_SUCCESS) && push(qp, wqe) != 0)
+			overrun = true;
+		sq->tail++;
+	}
+	if (unlikely(overrun) && qp->base.state != PMV_QPS_ERR)
+		pmv_roce_qp_error(pmv_roce_qp_worker(qp), qp);
+}
