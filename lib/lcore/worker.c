@@ -56,13 +56,12 @@ pmv_worker_attach(struct pmv_worker *w)
 {
 	int rc;
 
-	if (w == NULL)
+	if (PMV_ANY_NULL("worker_attach", "worker", w))
 		return -EINVAL;
 	rc = pmv_lcore_owner_attach(w);
-	if (rc < 0) {
-		PMV_LOG(ERR, "port %u worker %u: attached already", w->device->port_id, w->index);
-		return rc;
-	}
+	if (rc < 0)
+		return pmv_log_refuse(rc, "worker_attach: port %u worker %u: attached already",
+			w->device->port_id, w->index);
 	pmv_lcore_exchange_set_polled(w, true);
 	pmv_lcore_placement_check(
 		w->device, PMV_LCORE_PLACEMENT_LCORE, pmv_lcore_placement_of_thread());
@@ -72,13 +71,12 @@ pmv_worker_attach(struct pmv_worker *w)
 int
 pmv_worker_detach(struct pmv_worker *w)
 {
-	if (w == NULL)
+	if (PMV_ANY_NULL("worker_detach", "worker", w))
 		return -EINVAL;
-	if (!pmv_lcore_owner_is_attached_here(w)) {
-		PMV_LOG(ERR, "port %u worker %u: detach by a thread that did not attach it",
+	if (!pmv_lcore_owner_is_attached_here(w))
+		return pmv_log_refuse(-EPERM,
+			"worker_detach: port %u worker %u: this thread did not attach it",
 			w->device->port_id, w->index);
-		return -EPERM;
-	}
 	pmv_lcore_exchange_set_polled(w, false);
 	pmv_lcore_mailbox_drain(w, UINT32_MAX);
 	w->ops->worker_flush(w);

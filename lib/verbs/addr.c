@@ -81,11 +81,11 @@ static const char *
 addr_problem(const struct pmv_ip_addr *a)
 {
 	if (pmv_gid_is_multicast(a->gid.raw))
-		return "a multicast address";
+		return "it is multicast";
 	if (pmv_verbs_addr_is_unspecified(&a->gid))
-		return "the unspecified address";
+		return "it is unspecified";
 	if (a->prefix_len > (pmv_gid_is_v4(a->gid.raw) ? 32 : 128))
-		return "a prefix_len that is too long";
+		return "prefix_len is above 32 (IPv4) or 128 (IPv6)";
 	return NULL;
 }
 
@@ -132,31 +132,30 @@ pmv_device_add_addr(struct pmv_device *dev, const struct pmv_ip_addr *addr)
 	const char *problem;
 	int rc;
 
-	if (dev == NULL || addr == NULL) {
-		PMV_LOG(ERR, "add_addr: device or addr is NULL");
+	if (PMV_ANY_NULL("device_add_addr", "device addr", dev, addr))
 		return -EINVAL;
-	}
 	problem = addr_problem(addr);
-	if (problem != NULL) {
-		PMV_LOG(ERR, "add_addr: addr is %s", problem);
-		return -EINVAL;
-	}
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "device_add_addr: addr %s: %s",
+			pmv_gid_str(&addr->gid, text, sizeof(text)), problem);
 	pmv_verbs_lock(dev);
 	rc = add(dev, addr);
 	pmv_verbs_unlock(dev);
 	if (rc < 0)
-		PMV_LOG(ERR, "add_addr: port %u: addr %s: %s", dev->port_id,
-			pmv_gid_str(&addr->gid, text, sizeof(text)), strerror(-rc));
-	return rc;
+		return pmv_log_refuse(rc, "device_add_addr: addr %s: port %u has %s",
+			pmv_gid_str(&addr->gid, text, sizeof(text)), dev->port_id,
+			rc == -EEXIST ? "it already" : "all its 16 addresses");
+	return 0;
 }
 
 int
 pmv_device_del_addr(struct pmv_device *dev, const union pmv_gid *gid)
 {
+	char text[INET6_ADDRSTRLEN];
 	struct pmv_addr_table *t;
 	int i;
 
-	if (dev == NULL || gid == NULL)
+	if (PMV_ANY_NULL("device_del_addr", "device gid", dev, gid))
 		return -EINVAL;
 	pmv_verbs_lock(dev);
 	t = &dev->addrs;
@@ -170,7 +169,10 @@ pmv_device_del_addr(struct pmv_device *dev, const union pmv_gid *gid)
 		changed(dev);
 	}
 	pmv_verbs_unlock(dev);
-	return i < 0 ? i : 0;
+	if (i < 0)
+		return pmv_log_refuse(i, "device_del_addr: gid %s: port %u has no such address",
+			pmv_gid_str(gid, text, sizeof(text)), dev->port_id);
+	return 0;
 }
 
 int
@@ -178,10 +180,10 @@ pmv_device_set_gateway(struct pmv_device *dev, const union pmv_gid *gateway)
 {
 	uint32_t family;
 
-	if (dev == NULL || gateway == NULL || pmv_gid_is_multicast(gateway->raw)) {
-		PMV_LOG(ERR, "set_gateway: device or gateway is NULL, or gateway is multicast");
+	if (PMV_ANY_NULL("device_set_gateway", "device gateway", dev, gateway))
 		return -EINVAL;
-	}
+	if (pmv_gid_is_multicast(gateway->raw))
+		return pmv_log_refuse(-EINVAL, "device_set_gateway: gateway is multicast");
 	family = pmv_verbs_addr_family(gateway);
 	pmv_verbs_lock(dev);
 	if (pmv_gid_is_zero(gateway->raw))
@@ -200,14 +202,16 @@ pmv_query_gid(struct pmv_device *dev, uint16_t index, union pmv_gid *ret_gid)
 {
 	const struct pmv_ip_addr *a;
 
-	if (dev == NULL || ret_gid == NULL)
+	if (PMV_ANY_NULL("query_gid", "device ret_gid", dev, ret_gid))
 		return -EINVAL;
 	pmv_verbs_lock(dev);
 	a = pmv_verbs_addr_at(dev, index);
 	if (a != NULL)
 		*ret_gid = a->gid;
 	pmv_verbs_unlock(dev);
-	return a == NULL ? -EINVAL : 0;
+	if (a == NULL)
+		return pmv_log_refuse(-EINVAL, "query_gid: index %u: no such address", index);
+	return 0;
 }
 
 /* "24" -> 24, at most max. 0; -EINVAL. */
@@ -226,8 +230,8 @@ parse_len(const char *text, uint8_t max, uint8_t *ret_len)
 	return 0;
 }
 
-int
-pmv_ip_addr_parse(const char *text, struct pmv_ip_addr *ret_addr)
+static int
+parse(const char *text, struct pmv_ip_addr *ret_addr)
 {
 	char host[INET6_ADDRSTRLEN + 1];
 	struct pmv_ip_addr a = { .prefix_len = 128 };
@@ -235,8 +239,6 @@ pmv_ip_addr_parse(const char *text, struct pmv_ip_addr *ret_addr)
 	struct in_addr v4;
 	size_t len;
 
-	if (text == NULL || ret_addr == NULL)
-		return -EINVAL;
 	slash = strchr(text, '/');
 	len = slash == NULL ? strlen(text) : (size_t)(slash - text);
 	if (len >= sizeof(host))
@@ -254,6 +256,17 @@ pmv_ip_addr_parse(const char *text, struct pmv_ip_addr *ret_addr)
 	if (slash != NULL && parse_len(slash + 1, a.prefix_len, &a.prefix_len) < 0)
 		return -EINVAL;
 	*ret_addr = a;
+	return 0;
+}
+
+int
+pmv_ip_addr_parse(const char *text, struct pmv_ip_addr *ret_addr)
+{
+	if (PMV_ANY_NULL("ip_addr_parse", "text ret_addr", text, ret_addr))
+		return -EINVAL;
+	if (parse(text, ret_addr) < 0)
+		return pmv_log_refuse(
+			-EINVAL, "ip_addr_parse: text \"%.80s\" is no address or prefix", text);
 	return 0;
 }
 

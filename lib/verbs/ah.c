@@ -27,14 +27,16 @@ static int
 init(struct pmv_ah *ah, const struct pmv_ah_attr *attr)
 {
 	struct pmv_device *dev = ah->pd->device;
+	uint32_t mark = pmv_log_nb_errors;
 	int rc;
 
 	rc = pmv_verbs_av_resolve(dev, attr, true, "create_ah", &ah->av);
 	if (rc == 0 && dev->driver->ops->ah_init != NULL)
 		rc = dev->driver->ops->ah_init(ah);
-	if (rc == 0)
-		ah->pd->refs++;
-	return rc;
+	if (rc < 0)
+		return pmv_log_refuse_since(mark, rc, "create_ah: %s", strerror(-rc));
+	ah->pd->refs++;
+	return 0;
 }
 
 int
@@ -44,14 +46,12 @@ pmv_create_ah(struct pmv_pd *pd, const struct pmv_ah_attr *attr, struct pmv_ah *
 	struct pmv_ah *ah;
 	int rc;
 
-	if (pd == NULL || attr == NULL || ret_ah == NULL) {
-		PMV_LOG(ERR, "create_ah: pd, attr or ret_ah is NULL");
+	if (PMV_ANY_NULL("create_ah", "pd attr ret_ah", pd, attr, ret_ah))
 		return -EINVAL;
-	}
 	dev = pd->device;
 	ah = rte_zmalloc_socket("pmv_ah", dev->driver->ah_bytes, 0, dev->socket_id);
 	if (ah == NULL)
-		return -ENOMEM;
+		return pmv_log_refuse(-ENOMEM, "create_ah: no memory");
 	ah->pd = pd;
 	pmv_verbs_lock(dev);
 	rc = init(ah, attr);
@@ -69,7 +69,7 @@ pmv_destroy_ah(struct pmv_ah *ah)
 {
 	struct pmv_device *dev;
 
-	if (ah == NULL)
+	if (PMV_ANY_NULL("destroy_ah", "ah", ah))
 		return -EINVAL;
 	dev = ah->pd->device;
 	pmv_verbs_lock(dev);
@@ -146,21 +146,19 @@ pmv_create_ah_from_wc(
 	union pmv_gid dst;
 	int sgid;
 
-	if (pd == NULL || wc == NULL || grh == NULL || ret_ah == NULL) {
-		PMV_LOG(ERR, "create_ah_from_wc: pd, wc, grh or ret_ah is NULL");
+	if (PMV_ANY_NULL("create_ah_from_wc", "pd wc grh ret_ah", pd, wc, grh, ret_ah))
 		return -EINVAL;
-	}
-	if (!(wc->wc_flags & PMV_WC_GRH) || parse_grh(grh, &attr, &dst) < 0) {
-		PMV_LOG(ERR, "create_ah_from_wc: grh holds no valid header");
-		return -EINVAL;
-	}
+	if (!(wc->wc_flags & PMV_WC_GRH))
+		return pmv_log_refuse(
+			-EINVAL, "create_ah_from_wc: wc: it has no header (PMV_WC_GRH)");
+	if (parse_grh(grh, &attr, &dst) < 0)
+		return pmv_log_refuse(-EINVAL, "create_ah_from_wc: grh holds no valid header");
 	pmv_verbs_lock(pd->device);
 	sgid = choose_sgid(pd->device, &dst);
 	pmv_verbs_unlock(pd->device);
-	if (sgid < 0) {
-		PMV_LOG(ERR, "create_ah_from_wc: grh: the destination is not an address of ours");
-		return -EINVAL;
-	}
+	if (sgid < 0)
+		return pmv_log_refuse(-EINVAL,
+			"create_ah_from_wc: grh: the destination is not an address of ours");
 	attr.sgid_index = (uint16_t)sgid;
 	return pmv_create_ah(pd, &attr, ret_ah);
 }

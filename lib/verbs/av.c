@@ -47,10 +47,8 @@ pmv_verbs_av_resolve(struct pmv_device *dev, const struct pmv_ah_attr *a, bool m
 	char text[64];
 	int rc;
 
-	if (problem != NULL) {
-		PMV_LOG(ERR, "%s: ah_attr.%s", who, problem);
-		return -EINVAL;
-	}
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "%s: ah_attr.%s", who, problem);
 	memset(ret_av, 0, sizeof(*ret_av));
 	if (dev->driver->portless) {
 		/* the kernel finds the next hop */
@@ -59,11 +57,10 @@ pmv_verbs_av_resolve(struct pmv_device *dev, const struct pmv_ah_attr *a, bool m
 	} else {
 		rc = pmv_verbs_nexthop_resolve_locked(
 			dev, &a->dgid, a->sgid_index, ret_av->dmac.addr_bytes);
-		if (rc < 0) {
-			PMV_LOG(ERR, "%s: ah_attr.dgid %s: the next hop's MAC is not known", who,
+		if (rc < 0)
+			return pmv_log_refuse(rc,
+				"%s: ah_attr.dgid %s: the next hop's MAC is not known", who,
 				pmv_gid_str(&a->dgid, text, sizeof(text)));
-			return rc;
-		}
 	}
 	ret_av->dgid = a->dgid;
 	ret_av->sgid = pmv_verbs_addr_at(dev, a->sgid_index)->gid;

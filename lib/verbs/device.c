@@ -58,7 +58,7 @@ param_problem(const struct pmv_device_param *p)
 static void
 log_violation(void *arg, const char *sentence)
 {
-	PMV_LOG(ERR, "port %u does not fit: %s", *(uint16_t *)arg, sentence);
+	PMV_LOG(ERR, "device_open: port_id %u does not fit: %s", *(uint16_t *)arg, sentence);
 }
 
 static bool
@@ -203,14 +203,31 @@ create(struct pmv_driver *driver, const struct pmv_device_param *param,
 	return 0;
 }
 
+/* Under devices_lock. */
+static int
+create_or_tell(struct pmv_driver *driver, const struct pmv_device_param *param,
+	struct pmv_device **ret_device)
+{
+	uint32_t mark = pmv_log_nb_errors;
+	int rc = create(driver, param, ret_device);
+
+	if (rc == 0)
+		return 0;
+	if (param->ibdev != NULL)
+		return pmv_log_refuse_since(
+			mark, rc, "device_open: ibdev %s: %s", param->ibdev, strerror(-rc));
+	return pmv_log_refuse_since(
+		mark, rc, "device_open: port_id %u: %s", param->port_id, strerror(-rc));
+}
+
 static int
 refuse_driver(const struct pmv_device_param *param, int rc)
 {
-	PMV_LOG(ERR, "device_open: driver %s: %s", param->driver == NULL ? "(any)" : param->driver,
+	return pmv_log_refuse(rc, "device_open: driver %s: %s",
+		param->driver == NULL ? "(any)" : param->driver,
 		rc == -ENOENT          ? "no such driver"
 		: param->ibdev != NULL ? "runs ports, not RDMA devices"
 				       : "cannot run this port");
-	return rc;
 }
 
 static int
@@ -220,10 +237,9 @@ check_open_ibdev(const struct pmv_device_param *param, struct pmv_driver **ret_d
 
 	if (rc < 0)
 		return refuse_driver(param, rc);
-	if (is_ibdev_open(param->ibdev)) {
-		PMV_LOG(ERR, "device_open: ibdev %s is open already", param->ibdev);
-		return -EBUSY;
-	}
+	if (is_ibdev_open(param->ibdev))
+		return pmv_log_refuse(
+			-EBUSY, "device_open: ibdev %s is open already", param->ibdev);
 	return 0;
 }
 
@@ -236,14 +252,11 @@ check_open(const struct pmv_device_param *param, struct pmv_driver **ret_driver)
 
 	if (param->ibdev != NULL)
 		return check_open_ibdev(param, ret_driver);
-	if (!rte_eth_dev_is_valid_port(port_id)) {
-		PMV_LOG(ERR, "device_open: port_id %u: no such port", port_id);
-		return -ENODEV;
-	}
-	if (is_port_open(port_id)) {
-		PMV_LOG(ERR, "device_open: port_id %u already carries a device", port_id);
-		return -EBUSY;
-	}
+	if (!rte_eth_dev_is_valid_port(port_id))
+		return pmv_log_refuse(-ENODEV, "device_open: port_id %u: no such port", port_id);
+	if (is_port_open(port_id))
+		return pmv_log_refuse(
+			-EBUSY, "device_open: port_id %u already carries a device", port_id);
 	rc = pmv_driver_choose(param->driver, port_id, ret_driver);
 	if (rc == 0 && (*ret_driver)->portless)
 		rc = -ENOTSUP;
@@ -259,25 +272,18 @@ pmv_device_open(const struct pmv_device_param *param, struct pmv_device **ret_de
 	const char *problem;
 	int rc;
 
-	problem = param == NULL || ret_device == NULL ? "param or ret_device is NULL"
-						      : param_problem(param);
-	if (problem != NULL) {
-		PMV_LOG(ERR, "device_open: %s", problem);
+	if (PMV_ANY_NULL("device_open", "param ret_device", param, ret_device))
 		return -EINVAL;
-	}
-	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
-		PMV_LOG(ERR, "device_open: secondary processes are not supported");
-		return -ENOTSUP;
-	}
+	problem = param_problem(param);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "device_open: %s", problem);
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+		return pmv_log_refuse(
+			-ENOTSUP, "device_open: secondary processes are not supported");
 	pthread_mutex_lock(&devices_lock);
 	rc = check_open(param, &driver);
-	if (rc == 0) {
-		rc = create(driver, param, ret_device);
-		if (rc < 0 && param->ibdev != NULL)
-			PMV_LOG(ERR, "device_open: ibdev %s: %s", param->ibdev, strerror(-rc));
-		else if (rc < 0)
-			PMV_LOG(ERR, "device_open: port_id %u: %s", param->port_id, strerror(-rc));
-	}
+	if (rc == 0)
+		rc = create_or_tell(driver, param, ret_device);
 	pthread_mutex_unlock(&devices_lock);
 	return rc;
 }
@@ -301,7 +307,7 @@ pmv_device_close(struct pmv_device *dev)
 {
 	const char *user;
 
-	if (dev == NULL)
+	if (PMV_ANY_NULL("device_close", "device", dev))
 		return -EINVAL;
 	pthread_mutex_lock(&devices_lock);
 	pmv_verbs_lock(dev);
@@ -309,8 +315,8 @@ pmv_device_close(struct pmv_device *dev)
 	pmv_verbs_unlock(dev);
 	if (user != NULL) {
 		pthread_mutex_unlock(&devices_lock);
-		PMV_LOG(ERR, "device_close: port %u: %s still uses it", dev->port_id, user);
-		return -EBUSY;
+		return pmv_log_refuse(
+			-EBUSY, "device_close: port %u: %s still uses it", dev->port_id, user);
 	}
 	STAILQ_REMOVE(&devices, dev, pmv_device, next);
 	pmv_verbs_mem_forget_events(dev);
@@ -344,7 +350,7 @@ pmv_verbs_device_attr(struct pmv_device *dev, struct pmv_device_attr *a)
 int
 pmv_query_device(struct pmv_device *dev, struct pmv_device_attr *ret_attr)
 {
-	if (dev == NULL || ret_attr == NULL)
+	if (PMV_ANY_NULL("query_device", "device ret_attr", dev, ret_attr))
 		return -EINVAL;
 	pmv_verbs_lock(dev);
 	pmv_verbs_device_attr(dev, ret_attr);

@@ -42,29 +42,32 @@ enter(struct pmv_worker *w, const char *who)
 	int rc = pmv_lcore_mailbox_enter(w);
 
 	if (rc < 0)
-		PMV_LOG(ERR, "%s: another thread owns worker %u", who, w->index);
-	return rc;
+		return pmv_log_refuse(rc, "%s: another thread owns worker %u", who, w->index);
+	return 0;
 }
 
 int
 pmv_fault_add(struct pmv_worker *w, const struct pmv_fault_rule *rule, uint64_t seed)
 {
-	const char *problem =
-		w == NULL || rule == NULL ? "worker or rule is NULL" : rule_problem(rule);
+	const char *problem;
+	uint32_t mark;
 	int rc;
 
-	if (problem != NULL) {
-		PMV_LOG(ERR, "fault_add: %s", problem);
+	if (PMV_ANY_NULL("fault_add", "worker rule", w, rule))
 		return -EINVAL;
-	}
+	problem = rule_problem(rule);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "fault_add: %s", problem);
 	rc = enter(w, "fault_add");
 	if (rc < 0)
 		return rc;
+	mark = pmv_log_nb_errors;
 	rc = w->ops->fault_add(w, rule, seed);
 	pmv_lcore_mailbox_leave(w);
 	if (rc < 0)
-		PMV_LOG(ERR, "fault_add: %s", strerror(-rc));
-	return rc;
+		return pmv_log_refuse_since(mark, rc, "fault_add: rule: %s",
+			rc == -ENOSPC ? "worker has all the rules it can" : strerror(-rc));
+	return 0;
 }
 
 int
@@ -72,7 +75,7 @@ pmv_fault_clear(struct pmv_worker *w)
 {
 	int rc;
 
-	if (w == NULL)
+	if (PMV_ANY_NULL("fault_clear", "worker", w))
 		return -EINVAL;
 	rc = enter(w, "fault_clear");
 	if (rc < 0)
@@ -87,7 +90,7 @@ pmv_fault_query(struct pmv_worker *w, struct pmv_fault_counts *ret_counts)
 {
 	int rc;
 
-	if (w == NULL || ret_counts == NULL)
+	if (PMV_ANY_NULL("fault_query", "worker ret_counts", w, ret_counts))
 		return -EINVAL;
 	rc = enter(w, "fault_query");
 	if (rc < 0)

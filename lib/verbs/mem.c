@@ -6,6 +6,7 @@
 #include "lib/verbs/mem.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,16 +27,15 @@
 int
 pmv_alloc_pd(struct pmv_device *dev, struct pmv_pd **ret_pd)
 {
+	uint32_t mark = pmv_log_nb_errors;
 	struct pmv_pd *pd;
 	int rc = 0;
 
-	if (dev == NULL || ret_pd == NULL) {
-		PMV_LOG(ERR, "alloc_pd: device or ret_pd is NULL");
+	if (PMV_ANY_NULL("alloc_pd", "device ret_pd", dev, ret_pd))
 		return -EINVAL;
-	}
 	pd = calloc(1, RTE_MAX(dev->driver->pd_bytes, sizeof(*pd)));
 	if (pd == NULL)
-		return -ENOMEM;
+		return pmv_log_refuse(-ENOMEM, "alloc_pd: no memory");
 	pd->device = dev;
 	pmv_verbs_lock(dev);
 	if (dev->driver->ops->pd_init != NULL)
@@ -44,9 +44,8 @@ pmv_alloc_pd(struct pmv_device *dev, struct pmv_pd **ret_pd)
 		dev->nb_pds++;
 	pmv_verbs_unlock(dev);
 	if (rc < 0) {
-		PMV_LOG(ERR, "alloc_pd: %s", strerror(-rc));
 		free(pd);
-		return rc;
+		return pmv_log_refuse_since(mark, rc, "alloc_pd: %s", strerror(-rc));
 	}
 	*ret_pd = pd;
 	return 0;
@@ -58,7 +57,7 @@ pmv_dealloc_pd(struct pmv_pd *pd)
 	struct pmv_device *dev;
 	uint32_t refs;
 
-	if (pd == NULL)
+	if (PMV_ANY_NULL("dealloc_pd", "pd", pd))
 		return -EINVAL;
 	dev = pd->device;
 	pmv_verbs_lock(dev);
@@ -70,10 +69,9 @@ pmv_dealloc_pd(struct pmv_pd *pd)
 		dev->nb_pds--;
 	}
 	pmv_verbs_unlock(dev);
-	if (refs > 0) {
-		PMV_LOG(ERR, "dealloc_pd: %u regions, QPs or AHs still use it", refs);
-		return -EBUSY;
-	}
+	if (refs > 0)
+		return pmv_log_refuse(
+			-EBUSY, "dealloc_pd: pd: %u regions, QPs or AHs still use it", refs);
 	free(pd);
 	return 0;
 }
@@ -116,21 +114,21 @@ int
 pmv_reg_mr_iova(struct pmv_pd *pd, void *addr, uint64_t length, uint64_t iova, uint32_t access,
 	struct pmv_mr **ret_mr)
 {
-	const char *problem = pd == NULL || ret_mr == NULL
-				      ? "pd or ret_mr is NULL"
-				      : reg_problem(addr, length, iova, access);
+	uint32_t mark = pmv_log_nb_errors;
 	struct pmv_device *dev;
+	const char *problem;
 	struct pmv_mr *mr;
 	int rc;
 
-	if (problem != NULL) {
-		PMV_LOG(ERR, "reg_mr: %s", problem);
+	if (PMV_ANY_NULL("reg_mr", "pd ret_mr", pd, ret_mr))
 		return -EINVAL;
-	}
+	problem = reg_problem(addr, length, iova, access);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "reg_mr: %s", problem);
 	dev = pd->device;
 	mr = rte_zmalloc_socket("pmv_mr", dev->driver->mr_bytes, 0, dev->socket_id);
 	if (mr == NULL)
-		return -ENOMEM;
+		return pmv_log_refuse(-ENOMEM, "reg_mr: no memory");
 	mr->pd = pd;
 	mr->addr = addr;
 	mr->length = length;
@@ -140,10 +138,9 @@ pmv_reg_mr_iova(struct pmv_pd *pd, void *addr, uint64_t length, uint64_t iova, u
 	rc = reg(mr);
 	pmv_verbs_unlock(dev);
 	if (rc < 0) {
-		PMV_LOG(ERR, "reg_mr: %s",
-			rc == -ENOSPC ? "the device's mr_max is reached" : strerror(-rc));
 		rte_free(mr);
-		return rc;
+		return pmv_log_refuse_since(mark, rc, "reg_mr: %s",
+			rc == -ENOSPC ? "the device's mr_max is reached" : strerror(-rc));
 	}
 	*ret_mr = mr;
 	return 0;
@@ -187,7 +184,7 @@ pmv_dereg_mr(struct pmv_mr *mr)
 	struct pmv_device *dev;
 	bool done;
 
-	if (mr == NULL)
+	if (PMV_ANY_NULL("dereg_mr", "mr", mr))
 		return -EINVAL;
 	dev = mr->pd->device;
 	pmv_verbs_lock(dev);
@@ -246,7 +243,7 @@ pmv_verbs_mem_forget_events(struct pmv_device *dev)
 int
 pmv_query_mr(const struct pmv_mr *mr, struct pmv_mr_attr *ret_attr)
 {
-	if (mr == NULL || ret_attr == NULL)
+	if (PMV_ANY_NULL("query_mr", "mr ret_attr", mr, ret_attr))
 		return -EINVAL;
 	*ret_attr = (struct pmv_mr_attr){
 		.addr = mr->addr,
@@ -291,8 +288,14 @@ pmv_buf_alloc(uint64_t bytes, int socket_id)
 {
 	void *p;
 
-	if (bytes == 0 || bytes > MR_BYTES_MAX || numa_available() < 0)
+	if (bytes == 0 || bytes > MR_BYTES_MAX) {
+		PMV_LOG(ERR, "buf_alloc: bytes %" PRIu64 " is not 1..2^48", bytes);
 		return NULL;
+	}
+	if (numa_available() < 0) {
+		PMV_LOG(ERR, "buf_alloc: the kernel has no NUMA support");
+		return NULL;
+	}
 	if (socket_id < 0)
 		return numa_alloc_local(buf_bytes(bytes));
 	if (socket_id > numa_max_node()) {

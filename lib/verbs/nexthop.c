@@ -227,13 +227,27 @@ set(struct pmv_device *dev, const union pmv_gid *gid, const uint8_t mac[6])
 	return rc;
 }
 
+/* What is wrong with a neighbour, or NULL. */
+static const char *
+neigh_problem(const union pmv_gid *gid, const uint8_t mac[6])
+{
+	if (pmv_gid_is_multicast(gid->raw))
+		return "gid is multicast";
+	if (pmv_verbs_addr_is_unspecified(gid))
+		return "gid is unspecified";
+	if (mac[0] & 1)
+		return "mac is multicast";
+	if (mac_pack(mac) == 0)
+		return "mac is all-zero";
+	return NULL;
+}
+
 int
 pmv_verbs_nexthop_set(struct pmv_device *dev, const union pmv_gid *gid, const uint8_t mac[6])
 {
 	int rc;
 
-	if (pmv_gid_is_multicast(gid->raw) || pmv_verbs_addr_is_unspecified(gid) || (mac[0] & 1) ||
-		mac_pack(mac) == 0)
+	if (neigh_problem(gid, mac) != NULL)
 		return -EINVAL;
 	pmv_verbs_lock(dev);
 	rc = set(dev, gid, mac);
@@ -247,18 +261,15 @@ pmv_neigh_set(struct pmv_device *dev, const union pmv_gid *gid, const uint8_t ma
 	const char *why;
 	int rc;
 
-	if (dev == NULL || gid == NULL || mac == NULL) {
-		PMV_LOG(ERR, "neigh_set: device, gid or mac is NULL");
+	if (PMV_ANY_NULL("neigh_set", "device gid mac", dev, gid, mac))
 		return -EINVAL;
-	}
 	rc = pmv_verbs_nexthop_set(dev, gid, mac);
-	if (rc < 0) {
-		why = rc == -EINVAL   ? "gid or mac is multicast or unspecified"
-		      : rc == -ENOSPC ? "the table is full"
-				      : strerror(-rc);
-		PMV_LOG(ERR, "neigh_set: port %u: %s", dev->port_id, why);
-	}
-	return rc;
+	if (rc == 0 || rc == -EAGAIN)
+		return rc;
+	why = rc == -EINVAL   ? neigh_problem(gid, mac)
+	      : rc == -ENOSPC ? "the table is full"
+			      : strerror(-rc);
+	return pmv_log_refuse(rc, "neigh_set: port %u: %s", dev->port_id, why);
 }
 
 int

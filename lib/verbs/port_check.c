@@ -10,6 +10,8 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
+#include "lib/util/log.h"
+
 /* IPv6 40, UDP 8, BTH 12, and the longest extension headers with the ICRC: what Linux's
  * iboe_get_mtu takes off. */
 #define HEADERS_MAX 96u
@@ -93,7 +95,7 @@ pmv_port_check(uint16_t port_id, uint16_t ip_mtu, void (*report)(void *arg, cons
 
 	if (!rte_eth_dev_is_valid_port(port_id) || rte_eth_dev_info_get(port_id, &info) != 0 ||
 		rte_eth_dev_conf_get(port_id, &conf) != 0)
-		return -ENODEV;
+		return pmv_log_refuse(-ENODEV, "port_check: port_id %u: no such port", port_id);
 	if (ip_mtu == 0 && rte_eth_dev_get_mtu(port_id, &ip_mtu) != 0)
 		ip_mtu = RTE_ETHER_MTU;
 	if (info.nb_rx_queues == 0 || info.nb_tx_queues == 0)

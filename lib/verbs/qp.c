@@ -38,14 +38,16 @@ static const char *
 create_problem(
 	const struct pmv_pd *pd, const struct pmv_worker *w, const struct pmv_qp_init_attr *a)
 {
-	if (pd == NULL || w == NULL || a == NULL)
-		return "pd, worker or attr is NULL";
 	if (pd->device != w->device)
 		return "pd and worker are of different devices";
-	if (a->send_cq == NULL || a->recv_cq == NULL)
-		return "send_cq or recv_cq is NULL";
-	if (a->send_cq->worker != w || a->recv_cq->worker != w)
-		return "send_cq or recv_cq is of another worker";
+	if (a->send_cq == NULL)
+		return "attr.send_cq is NULL";
+	if (a->recv_cq == NULL)
+		return "attr.recv_cq is NULL";
+	if (a->send_cq->worker != w)
+		return "attr.send_cq is of another worker";
+	if (a->recv_cq->worker != w)
+		return "attr.recv_cq is of another worker";
 	return NULL;
 }
 
@@ -87,32 +89,28 @@ add_refs(struct pmv_qp *qp, int n)
 static int
 create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *a, struct pmv_qp **ret_qp)
 {
+	uint32_t mark = pmv_log_nb_errors;
 	struct pmv_device_attr limits;
 	const char *problem;
 	struct pmv_qp *qp;
 	int rc;
 
-	if (a->qp_type != PMV_QPT_RC && a->qp_type != PMV_QPT_UD) {
-		PMV_LOG(ERR, "create_qp: attr.qp_type %d is not RC or UD", a->qp_type);
-		return -ENOTSUP;
-	}
+	if (a->qp_type != PMV_QPT_RC && a->qp_type != PMV_QPT_UD)
+		return pmv_log_refuse(
+			-ENOTSUP, "create_qp: attr.qp_type %d is not RC or UD", a->qp_type);
 	pmv_verbs_device_attr(w->device, &limits);
 	problem = pmv_verbs_qp_cap_check(&limits, &a->cap);
-	if (problem != NULL) {
-		PMV_LOG(ERR, "create_qp: attr.cap.%s", problem);
-		return -EINVAL;
-	}
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "create_qp: attr.cap.%s", problem);
 	rc = w->ops->qp_create(pd, w, a, &qp);
-	if (rc < 0) {
-		PMV_LOG(ERR, "create_qp: worker %u: %s", w->index,
+	if (rc < 0)
+		return pmv_log_refuse_since(mark, rc, "create_qp: worker %u: %s", w->index,
 			rc == -ENOSPC ? "no QPN left" : strerror(-rc));
-		return rc;
-	}
 	fill_base(qp, pd, w, a);
 	if (pmv_lcore_mailbox_post(w, commit_create, qp, NULL, 0) < 0) {
-		PMV_LOG(ERR, "create_qp: no memory for the command to worker %u", w->index);
 		w->ops->qp_free(qp);
-		return -ENOMEM;
+		return pmv_log_refuse(
+			-ENOMEM, "create_qp: no memory for the command to worker %u", w->index);
 	}
 	add_refs(qp, 1);
 	*ret_qp = qp;
@@ -123,14 +121,15 @@ int
 pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *attr,
 	struct pmv_qp **ret_qp)
 {
-	const char *problem = ret_qp == NULL ? "ret_qp is NULL" : create_problem(pd, w, attr);
 	struct pmv_qp_init_attr a;
+	const char *problem;
 	int rc;
 
-	if (problem != NULL) {
-		PMV_LOG(ERR, "create_qp: %s", problem);
+	if (PMV_ANY_NULL("create_qp", "pd worker attr ret_qp", pd, w, attr, ret_qp))
 		return -EINVAL;
-	}
+	problem = create_problem(pd, w, attr);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "create_qp: %s", problem);
 	a = *attr;
 	pmv_verbs_lock(w->device);
 	rc = create(pd, w, &a, ret_qp);
@@ -156,25 +155,21 @@ check_transition(const struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t 
 	uint32_t missing, superfluous;
 
 	if ((mask & PMV_QP_CUR_STATE) &&
-		(!may_be_current(a->cur_qp_state) || a->cur_qp_state != from)) {
-		PMV_LOG(ERR, "modify_qp 0x%06x: cur_qp_state is not the state %s", qp->qpn,
-			pmv_qp_state_str((enum pmv_qp_state)from));
-		return -EINVAL;
-	}
+		(!may_be_current(a->cur_qp_state) || a->cur_qp_state != from))
+		return pmv_log_refuse(-EINVAL, "modify_qp 0x%06x: cur_qp_state is not the state %s",
+			qp->qpn, pmv_qp_state_str((enum pmv_qp_state)from));
 	if ((uint32_t)to <= PMV_QPS_ERR &&
 		pmv_verbs_qp_state_check(pmv_verbs_qp_transition(qp->type, from, (uint8_t)to), mask,
 			&missing, &superfluous) == 0)
 		return (int)to;
 	if ((uint32_t)to > PMV_QPS_ERR ||
 		!pmv_verbs_qp_transition(qp->type, from, (uint8_t)to)->legal)
-		PMV_LOG(ERR, "modify_qp 0x%06x: qp_state: no way from %s to %s", qp->qpn,
-			pmv_qp_state_str((enum pmv_qp_state)from), pmv_qp_state_str(to));
-	else
-		PMV_LOG(ERR, "modify_qp 0x%06x: %s to %s: %s is %s", qp->qpn,
-			pmv_qp_state_str((enum pmv_qp_state)from), pmv_qp_state_str(to),
-			pmv_verbs_qp_attr_name(missing != 0 ? missing : superfluous),
-			missing != 0 ? "missing" : "not allowed");
-	return -EINVAL;
+		return pmv_log_refuse(-EINVAL, "modify_qp 0x%06x: qp_state: no way from %s to %s",
+			qp->qpn, pmv_qp_state_str((enum pmv_qp_state)from), pmv_qp_state_str(to));
+	return pmv_log_refuse(-EINVAL, "modify_qp 0x%06x: %s to %s: %s is %s", qp->qpn,
+		pmv_qp_state_str((enum pmv_qp_state)from), pmv_qp_state_str(to),
+		pmv_verbs_qp_attr_name(missing != 0 ? missing : superfluous),
+		missing != 0 ? "missing" : "not allowed");
 }
 
 /* Checks and prepares. Under the lock. */
@@ -182,6 +177,7 @@ static int
 prepare(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct modify *ret)
 {
 	struct pmv_device *dev = qp->worker->device;
+	uint32_t mark = pmv_log_nb_errors;
 	struct pmv_device_attr limits;
 	const char *problem;
 	int rc;
@@ -193,10 +189,8 @@ prepare(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct mo
 		return rc;
 	pmv_verbs_device_attr(dev, &limits);
 	problem = pmv_verbs_qp_attr_check(&limits, a, mask);
-	if (problem != NULL) {
-		PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, problem);
-		return -EINVAL;
-	}
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "modify_qp 0x%06x: %s", qp->qpn, problem);
 	ret->m.mask = mask;
 	ret->m.attr = *a;
 	ret->m.attr.qp_state = (enum pmv_qp_state)rc;
@@ -207,8 +201,9 @@ prepare(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct mo
 	}
 	rc = qp->worker->ops->qp_modify_prepare(qp, &ret->m);
 	if (rc < 0)
-		PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, strerror(-rc));
-	return rc;
+		return pmv_log_refuse_since(
+			mark, rc, "modify_qp 0x%06x: %s", qp->qpn, strerror(-rc));
+	return 0;
 }
 
 static void
@@ -241,11 +236,33 @@ commit(struct pmv_qp *qp, struct modify *mod)
 	return rc;
 }
 
+/* Why the driver refused what was committed. */
+static const char *
+commit_problem(int rc)
+{
+	return rc == -EBUSY ? "max_dest_rd_atomic: READs of the peer are being answered"
+			    : strerror(-rc);
+}
+
 /* No operation may start on it. Under the lock. */
 static bool
 is_busy(const struct pmv_qp *qp)
 {
 	return qp->destroying || qp->op_pending;
+}
+
+static int
+refuse_busy(const struct pmv_qp *qp)
+{
+	return pmv_log_refuse(
+		-EINVAL, "modify_qp 0x%06x: qp: another operation is under way", qp->qpn);
+}
+
+static int
+refuse_thread(const char *call, const struct pmv_qp *qp, int rc)
+{
+	return pmv_log_refuse(rc, "%s 0x%06x: qp: another thread owns worker %u", call, qp->qpn,
+		qp->worker->index);
 }
 
 /* Under the lock. */
@@ -255,23 +272,18 @@ modify_here(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask)
 	struct modify mod;
 	int rc;
 
-	if (is_busy(qp)) {
-		PMV_LOG(ERR, "modify_qp 0x%06x: another operation is under way", qp->qpn);
-		return -EINVAL;
-	}
+	if (is_busy(qp))
+		return refuse_busy(qp);
 	rc = pmv_lcore_mailbox_enter(qp->worker);
-	if (rc < 0) {
-		PMV_LOG(ERR, "modify_qp 0x%06x: another thread owns worker %u", qp->qpn,
-			qp->worker->index);
-		return rc;
-	}
+	if (rc < 0)
+		return refuse_thread("modify_qp", qp, rc);
 	rc = prepare(qp, a, mask, &mod);
 	if (rc == 0) {
 		rc = commit(qp, &mod);
 		if (!mod.committed)
 			abort_modify(qp, &mod);
 		if (rc < 0)
-			PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, strerror(-rc));
+			PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn, commit_problem(rc));
 	}
 	pmv_lcore_mailbox_leave(qp->worker);
 	return rc;
@@ -282,10 +294,8 @@ pmv_modify_qp(struct pmv_qp *qp, const struct pmv_qp_attr *attr, uint32_t mask)
 {
 	int rc;
 
-	if (qp == NULL || attr == NULL) {
-		PMV_LOG(ERR, "modify_qp: qp or attr is NULL");
+	if (PMV_ANY_NULL("modify_qp", "qp attr", qp, attr))
 		return -EINVAL;
-	}
 	pmv_verbs_lock(qp->worker->device);
 	rc = modify_here(qp, attr, mask);
 	pmv_verbs_unlock(qp->worker->device);
@@ -312,7 +322,9 @@ finish_modify(struct pmv_op *op)
 		abort_modify(qp, mod);
 	pmv_verbs_unlock(dev);
 	if (op->result < 0)
-		PMV_LOG(ERR, "modify_qp 0x%06x: its state changed meanwhile", qp->qpn);
+		PMV_LOG(ERR, "modify_qp 0x%06x: %s", qp->qpn,
+			mod->committed ? commit_problem(op->result)
+				       : "its state changed meanwhile");
 	free(mod);
 }
 
@@ -323,10 +335,8 @@ submit_modify(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, str
 {
 	int rc;
 
-	if (is_busy(qp)) {
-		PMV_LOG(ERR, "modify_qp 0x%06x: another operation is under way", qp->qpn);
-		return -EINVAL;
-	}
+	if (is_busy(qp))
+		return refuse_busy(qp);
 	rc = prepare(qp, a, mask, mod);
 	if (rc < 0)
 		return rc;
@@ -343,11 +353,13 @@ submit_modify(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, str
 	return rc;
 }
 
-/* An op that is still on its way, or done and not polled, is not ours to overwrite. */
-static bool
-is_op_free(const struct pmv_op *op)
+/* An op that is still on its way, or done and not polled, is not ours to overwrite. 0; -EINVAL. */
+static int
+check_op(const char *call, const struct pmv_op *op)
 {
-	return __atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == PMV_LCORE_OP_IDLE;
+	if (__atomic_load_n(&op->state, __ATOMIC_ACQUIRE) == PMV_LCORE_OP_IDLE)
+		return 0;
+	return pmv_log_refuse(-EINVAL, "%s: op is in use", call);
 }
 
 int
@@ -357,13 +369,13 @@ pmv_modify_qp_submit(
 	struct modify *mod;
 	int rc;
 
-	if (qp == NULL || attr == NULL || op == NULL || !is_op_free(op)) {
-		PMV_LOG(ERR, "modify_qp: qp, attr or op is NULL, or op is in use");
+	if (PMV_ANY_NULL("modify_qp_submit", "qp attr op", qp, attr, op))
 		return -EINVAL;
-	}
+	if (check_op("modify_qp_submit", op) < 0)
+		return -EINVAL;
 	mod = malloc(sizeof(*mod));
 	if (mod == NULL)
-		return -ENOMEM;
+		return pmv_log_refuse(-ENOMEM, "modify_qp_submit: no memory");
 	pmv_verbs_lock(qp->worker->device);
 	rc = submit_modify(qp, attr, mask, mod, op);
 	pmv_verbs_unlock(qp->worker->device);
@@ -379,11 +391,11 @@ pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init
 {
 	int rc;
 
-	if (qp == NULL || ret_attr == NULL)
+	if (PMV_ANY_NULL("query_qp", "qp ret_attr", qp, ret_attr))
 		return -EINVAL;
 	rc = pmv_lcore_mailbox_enter(qp->worker);
 	if (rc < 0)
-		return rc;
+		return refuse_thread("query_qp", qp, rc);
 	*ret_attr = qp->attr;
 	ret_attr->qp_state = (enum pmv_qp_state)qp->state;
 	ret_attr->cur_qp_state = (enum pmv_qp_state)qp->state;
@@ -429,9 +441,8 @@ check_destroy(const struct pmv_qp *qp)
 {
 	if (!qp->held && !is_busy(qp))
 		return 0;
-	PMV_LOG(ERR, "destroy_qp 0x%06x: %s", qp->qpn,
+	return pmv_log_refuse(-EBUSY, "destroy_qp 0x%06x: qp: %s", qp->qpn,
 		qp->held ? "a CM id holds it" : "another operation is under way");
-	return -EBUSY;
 }
 
 static int
@@ -442,11 +453,8 @@ destroy_here(struct pmv_qp *qp)
 	if (rc < 0)
 		return rc;
 	rc = pmv_lcore_mailbox_enter(qp->worker);
-	if (rc < 0) {
-		PMV_LOG(ERR, "destroy_qp 0x%06x: another thread owns worker %u", qp->qpn,
-			qp->worker->index);
-		return rc;
-	}
+	if (rc < 0)
+		return refuse_thread("destroy_qp", qp, rc);
 	unlink_qp(qp);
 	pmv_lcore_mailbox_leave(qp->worker);
 	free_qp(qp);
@@ -459,7 +467,7 @@ pmv_destroy_qp(struct pmv_qp *qp)
 	struct pmv_device *dev;
 	int rc;
 
-	if (qp == NULL)
+	if (PMV_ANY_NULL("destroy_qp", "qp", qp))
 		return -EINVAL;
 	dev = qp->worker->device;
 	pmv_verbs_lock(dev);
@@ -510,10 +518,10 @@ pmv_destroy_qp_submit(struct pmv_qp *qp, struct pmv_op *op)
 	struct pmv_device *dev;
 	int rc;
 
-	if (qp == NULL || op == NULL || !is_op_free(op)) {
-		PMV_LOG(ERR, "destroy_qp: qp or op is NULL, or op is in use");
+	if (PMV_ANY_NULL("destroy_qp_submit", "qp op", qp, op))
 		return -EINVAL;
-	}
+	if (check_op("destroy_qp_submit", op) < 0)
+		return -EINVAL;
 	dev = qp->worker->device;
 	pmv_verbs_lock(dev);
 	rc = submit_destroy(qp, op);

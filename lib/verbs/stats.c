@@ -15,6 +15,7 @@
 #include "lib/lcore/mailbox.h"
 #include "lib/lcore/owner.h"
 #include "lib/util/assert.h"
+#include "lib/util/log.h"
 
 /* More than any worker has; only pmv_worker_stat() needs room of its own. */
 #define STATS_MAX 256u
@@ -77,7 +78,7 @@ pmv_worker_stat(const struct pmv_worker *w, const char *name)
 int
 pmv_qp_get_stats(const struct pmv_qp *qp, struct pmv_qp_stats *ret_stats)
 {
-	if (qp == NULL || ret_stats == NULL)
+	if (PMV_ANY_NULL("qp_get_stats", "qp ret_stats", qp, ret_stats))
 		return -EINVAL;
 	PMV_ASSERT(pmv_lcore_owner_may_act(qp->worker));
 	memset(ret_stats, 0, sizeof(*ret_stats));

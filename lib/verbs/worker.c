@@ -27,8 +27,9 @@
  * command per QP. */
 #define NEIGH_RESERVE 256u
 
-static bool
-is_queue_taken(const struct pmv_device *dev, const struct pmv_worker_param *p)
+/* The queue that another worker has, or NULL. */
+static const char *
+taken_queue(const struct pmv_device *dev, const struct pmv_worker_param *p)
 {
 	const struct pmv_worker *w;
 	uint32_t i;
@@ -37,11 +38,12 @@ is_queue_taken(const struct pmv_device *dev, const struct pmv_worker_param *p)
 		w = dev->workers[i];
 		if (w == NULL)
 			continue;
-		if (w->tx_queue == p->tx_queue ||
-			(!w->no_rx && !p->no_rx && w->rx_queue == p->rx_queue))
-			return true;
+		if (w->tx_queue == p->tx_queue)
+			return "tx_queue: another worker has it";
+		if (!w->no_rx && !p->no_rx && w->rx_queue == p->rx_queue)
+			return "rx_queue: another worker has it";
 	}
-	return false;
+	return NULL;
 }
 
 /* A sentence about the first argument that is wrong, or NULL. Under the lock. */
@@ -60,8 +62,8 @@ param_problem(const struct pmv_device *dev, const struct pmv_worker_param *p)
 		return "rx_queue: the port has no such queue";
 	if (p->tx_queue >= info.nb_tx_queues)
 		return "tx_queue: the port has no such queue";
-	if (is_queue_taken(dev, p))
-		return "rx_queue or tx_queue: another worker has it";
+	if (taken_queue(dev, p) != NULL)
+		return taken_queue(dev, p);
 	if (p->pool == NULL)
 		return "pool is NULL";
 	if (rte_pktmbuf_data_room_size(p->pool) <
@@ -132,27 +134,25 @@ static int
 create(struct pmv_device *dev, const struct pmv_worker_param *param, struct pmv_worker **ret_worker)
 {
 	struct pmv_worker_param p = *param;
+	uint32_t mark = pmv_log_nb_errors;
 	const char *problem;
 	int index, rc;
 
 	index = free_index(dev);
-	if (index < 0) {
-		PMV_LOG(ERR, "worker_create: the device has all its %u workers",
+	if (index < 0)
+		return pmv_log_refuse(index, "worker_create: device has all its %u workers",
 			dev->param.nb_workers);
-		return index;
-	}
 	problem = param_problem(dev, &p);
-	if (problem != NULL) {
-		PMV_LOG(ERR, "worker_create: %s", problem);
-		return -EINVAL;
-	}
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "worker_create: %s", problem);
 	if (p.socket_id < 0)
 		p.socket_id = dev->socket_id;
 	p.qp_max = p.qp_max == 0 ? QP_MAX_DEFAULT : rte_align32pow2(p.qp_max);
 	rc = make(dev, &p, (uint16_t)index, ret_worker);
 	if (rc < 0)
-		PMV_LOG(ERR, "worker_create: port %u: %s", dev->port_id, strerror(-rc));
-	return rc;
+		return pmv_log_refuse_since(
+			mark, rc, "worker_create: port %u: %s", dev->port_id, strerror(-rc));
+	return 0;
 }
 
 int
@@ -161,10 +161,8 @@ pmv_worker_create(struct pmv_device *dev, const struct pmv_worker_param *param,
 {
 	int rc;
 
-	if (dev == NULL || param == NULL || ret_worker == NULL) {
-		PMV_LOG(ERR, "worker_create: device, param or ret_worker is NULL");
+	if (PMV_ANY_NULL("worker_create", "device param ret_worker", dev, param, ret_worker))
 		return -EINVAL;
-	}
 	pmv_verbs_lock(dev);
 	rc = create(dev, param, ret_worker);
 	pmv_verbs_unlock(dev);
@@ -177,16 +175,12 @@ destroy(struct pmv_worker *w)
 {
 	struct pmv_device *dev = w->device;
 
-	if (w->nb_qps > 0 || w->nb_cqs > 0) {
-		PMV_LOG(ERR, "worker_destroy: %u QPs and %u CQs live on worker %u", w->nb_qps,
-			w->nb_cqs, w->index);
-		return -EBUSY;
-	}
+	if (w->nb_qps > 0 || w->nb_cqs > 0)
+		return pmv_log_refuse(-EBUSY, "worker_destroy: %u QPs and %u CQs live on worker %u",
+			w->nb_qps, w->nb_cqs, w->index);
 	/* The claim keeps others out until it is gone. */
-	if (pmv_lcore_owner_claim(w) < 0) {
-		PMV_LOG(ERR, "worker_destroy: worker %u is attached", w->index);
-		return -EBUSY;
-	}
+	if (pmv_lcore_owner_claim(w) < 0)
+		return pmv_log_refuse(-EBUSY, "worker_destroy: worker %u is attached", w->index);
 	__atomic_store_n(&dev->workers[w->index], NULL, __ATOMIC_RELEASE);
 	dev->nb_workers_made--;
 	/* Commands need the driver, the driver's last frames need the counters. */
@@ -203,7 +197,7 @@ pmv_worker_destroy(struct pmv_worker *w)
 	struct pmv_device *dev;
 	int rc;
 
-	if (w == NULL)
+	if (PMV_ANY_NULL("worker_destroy", "worker", w))
 		return -EINVAL;
 	dev = w->device;
 	pmv_verbs_lock(dev);

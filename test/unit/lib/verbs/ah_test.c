@@ -158,7 +158,7 @@ create_ah_from_wc__refuses_what_is_no_header(void **state)
 	memcpy(grh, grh_v4, 40);
 	fill_sum(grh + 20);
 	wc.wc_flags = 0;
-	assert_refused(pmv_create_ah_from_wc(n.pd, &wc, grh, &ah), -EINVAL, "grh");
+	assert_refused(pmv_create_ah_from_wc(n.pd, &wc, grh, &ah), -EINVAL, "wc");
 	wc.wc_flags = PMV_WC_GRH;
 	/* Every single bit of the header is under its checksum, or says that it is no such header.
 	 */

@@ -97,7 +97,7 @@ neigh_set__refuses(void **state)
 	assert_refused(set("239.0.0.1", mac_a), -EINVAL, "multicast");
 	assert_refused(set("::", mac_a), -EINVAL, "unspecified");
 	assert_refused(set("10.0.0.9", multicast), -EINVAL, "multicast");
-	assert_refused(set("10.0.0.9", zero), -EINVAL, "unspecified");
+	assert_refused(set("10.0.0.9", zero), -EINVAL, "all-zero");
 	assert_refused(pmv_neigh_set(NULL, &gid, mac_a), -EINVAL, "device");
 	assert_refused(pmv_neigh_set(n.dev, NULL, mac_a), -EINVAL, "gid");
 	assert_refused(pmv_neigh_set(n.dev, &gid, NULL), -EINVAL, "mac");
