@@ -38,6 +38,13 @@ pmv_cm_is_mine(const struct pmv_cm *cm)
 	return owner == 0 || owner == self();
 }
 
+int
+pmv_cm_owner_check(const struct pmv_cm *cm, const char *call)
+{
+	return pmv_cm_is_mine(cm) ? 0
+				  : pmv_log_refuse(-EPERM, "%s: another thread owns the CM", call);
+}
+
 static int
 tables_init(struct pmv_cm *cm)
 {
@@ -107,24 +114,22 @@ pmv_cm_create(const struct pmv_cm_param *param, struct pmv_cm **ret_cm)
 	int socket_id;
 	int err;
 
-	if (ret_cm == NULL)
+	if (PMV_ANY_NULL("cm_create", "ret_cm", ret_cm))
 		return -EINVAL;
 	if (param != NULL)
 		p = *param;
-	if (p.id_max > ID_MAX_MOST) {
-		PMV_LOG(ERR, "cm_create: id_max above %u", ID_MAX_MOST);
-		return -EINVAL;
-	}
+	if (p.id_max > ID_MAX_MOST)
+		return pmv_log_refuse(
+			-EINVAL, "cm_create: param.id_max %u is above %u", p.id_max, ID_MAX_MOST);
 	socket_id = p.socket_id < 0 ? (int)rte_socket_id() : p.socket_id;
 	cm = rte_zmalloc_socket("pmv_cm", sizeof(*cm), 64, socket_id);
 	if (cm == NULL)
-		return -ENOMEM;
+		return pmv_log_refuse(-ENOMEM, "cm_create: no memory on socket_id %d", socket_id);
 	cm->socket_id = socket_id;
 	err = cm_init(cm, &p);
 	if (err != 0) {
-		PMV_LOG(ERR, "cm_create: %s", strerror(-err));
 		cm_free(cm);
-		return err;
+		return pmv_log_refuse(err, "cm_create: %s", strerror(-err));
 	}
 	*ret_cm = cm;
 	return 0;
@@ -149,19 +154,22 @@ pmv_cm_destroy(struct pmv_cm *cm)
 	struct pmv_cm_id *id;
 	uint32_t unacked = 0;
 
-	if (cm == NULL)
+	if (PMV_ANY_NULL("cm_destroy", "cm", cm))
 		return -EINVAL;
-	if (!pmv_cm_is_mine(cm))
+	if (pmv_cm_owner_check(cm, "cm_destroy") != 0)
 		return -EPERM;
-	if (cm->nb_ids != 0 || cm->in_turn != 0)
-		return -EBUSY;
+	if (cm->in_turn != 0)
+		return pmv_log_refuse(-EBUSY, "cm_destroy: cm: from inside a handler");
+	if (cm->nb_ids != 0)
+		return pmv_log_refuse(-EBUSY, "cm_destroy: cm: %u ids live", cm->nb_ids);
 	drop_lingering(cm, NULL);
 	TAILQ_FOREACH(id, &cm->dying, link)
 	unacked += pmv_cm_event_any_taken(id);
 	pmv_cm_qp_bridge_turn(cm, UINT32_MAX);
 	pmv_cm_id_bury(cm, UINT32_MAX, true);
 	if (!TAILQ_EMPTY(&cm->dying))
-		return -EBUSY; /* a QP operation is still with its worker */
+		return pmv_log_refuse(
+			-EBUSY, "cm_destroy: cm: a QP operation is still with its worker");
 	if (unacked != 0)
 		PMV_LOG(WARNING, "cm_destroy: events of %u ids were never given back", unacked);
 	while (cm->nb_devs != 0)
@@ -173,20 +181,20 @@ pmv_cm_destroy(struct pmv_cm *cm)
 int
 pmv_cm_add_device(struct pmv_cm *cm, struct pmv_device *device)
 {
+	uint32_t mark = pmv_log_nb_errors;
 	int err;
 
-	if (cm == NULL || device == NULL)
+	if (PMV_ANY_NULL("cm_add_device", "cm device", cm, device))
 		return -EINVAL;
-	if (!pmv_cm_is_mine(cm))
+	if (pmv_cm_owner_check(cm, "cm_add_device") != 0)
 		return -EPERM;
 	if (cm->nb_devs == PMV_CM_DEVS_MAX)
-		return -ENOSPC;
+		return pmv_log_refuse(
+			-ENOSPC, "cm_add_device: cm has %u devices, the most", cm->nb_devs);
 	err = pmv_cm_dev_open(cm, device, &cm->devs[cm->nb_devs]);
-	if (err != 0) {
-		PMV_LOG(ERR, "cm_add_device: %s",
-			err == -EBUSY ? "another CM has the device" : strerror(-err));
-		return err;
-	}
+	if (err != 0)
+		return pmv_log_refuse_since(mark, err, "cm_add_device: device: %s",
+			err == -EBUSY ? "a CM has it already" : strerror(-err));
 	cm->nb_devs++;
 	return 0;
 }
@@ -198,14 +206,14 @@ pmv_cm_remove_device(struct pmv_cm *cm, struct pmv_device *device)
 	struct pmv_cm_dev *dev;
 	uint32_t i;
 
-	if (cm == NULL || device == NULL)
+	if (PMV_ANY_NULL("cm_remove_device", "cm device", cm, device))
 		return -EINVAL;
-	if (!pmv_cm_is_mine(cm))
+	if (pmv_cm_owner_check(cm, "cm_remove_device") != 0)
 		return -EPERM;
 	for (i = 0; i < cm->nb_devs && cm->devs[i]->device != device; i++)
 		;
 	if (i == cm->nb_devs)
-		return -ENOENT;
+		return pmv_log_refuse(-ENOENT, "cm_remove_device: device: the CM does not have it");
 	dev = cm->devs[i];
 	TAILQ_FOREACH(id, &cm->ids, link)
 	if (id->dev == dev)
@@ -221,22 +229,22 @@ pmv_cm_attach(struct pmv_cm *cm)
 {
 	uint64_t none = 0;
 
-	if (cm == NULL)
+	if (PMV_ANY_NULL("cm_attach", "cm", cm))
 		return -EINVAL;
 	/* Partner of the release in detach: what the last owner wrote is seen here. */
 	if (!__atomic_compare_exchange_n(
 		    &cm->owner, &none, self(), false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return -EBUSY;
+		return pmv_log_refuse(-EBUSY, "cm_attach: cm: it is attached already");
 	return 0;
 }
 
 int
 pmv_cm_detach(struct pmv_cm *cm)
 {
-	if (cm == NULL)
+	if (PMV_ANY_NULL("cm_detach", "cm", cm))
 		return -EINVAL;
 	if (__atomic_load_n(&cm->owner, __ATOMIC_RELAXED) != self())
-		return -EPERM;
+		return pmv_log_refuse(-EPERM, "cm_detach: cm: this thread did not attach it");
 	__atomic_store_n(&cm->owner, 0, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -102,4 +102,7 @@ pmv_cm_count(struct pmv_cm *cm, uint32_t stat)
 /* The calling thread may use the CM: it attached it, or nobody did. */
 bool pmv_cm_is_mine(const struct pmv_cm *cm);
 
+/* The same for calls that refuse. @return 0; -EPERM, which was logged. */
+int pmv_cm_owner_check(const struct pmv_cm *cm, const char *call);
+
 #endif

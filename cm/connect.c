@@ -18,8 +18,7 @@
 static int
 refuse(const char *call, const char *why)
 {
-	PMV_LOG(ERR, "%s: %s", call, why);
-	return -EINVAL;
+	return pmv_log_refuse(-EINVAL, "%s: %s", call, why);
 }
 
 uint8_t
@@ -57,23 +56,23 @@ pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *wor
 	struct pmv_qp_init_attr *attr)
 {
 	struct pmv_qp *qp;
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_create_qp");
 
 	if (err != 0)
 		return err;
-	if (pd == NULL || worker == NULL || attr == NULL)
-		return refuse("cm_create_qp", "an argument is NULL");
+	if (PMV_ANY_NULL("cm_create_qp", "pd worker attr", pd, worker, attr))
+		return -EINVAL;
 	if (id->phase != PMV_CM_PH_ADDR_RESOLVED && id->phase != PMV_CM_PH_ROUTE_RESOLVED &&
 		!(id->phase == PMV_CM_PH_REQUEST && pmv_cm_conn_takes(id, PMV_CM_IN_ACCEPT)))
-		return refuse("cm_create_qp", "the id has no device yet, or is past that");
+		return refuse("cm_create_qp", "id has no device yet, or is past that");
 	if (id->phase != PMV_CM_PH_REQUEST && id->conn.state != PMV_CM_ST_IDLE)
-		return refuse("cm_create_qp", "the id is connecting");
+		return refuse("cm_create_qp", "id is connecting");
 	if (id->bridge.qp != NULL)
-		return refuse("cm_create_qp", "the id has a QP");
+		return refuse("cm_create_qp", "id has a QP");
 	if (pmv_worker_get_device(worker) != id->dev->device)
-		return refuse("cm_create_qp", "the worker belongs to another device");
+		return refuse("cm_create_qp", "worker is of another device than id");
 	if (attr->qp_type != PMV_QPT_RC)
-		return refuse("cm_create_qp", "the port space wants an RC QP");
+		return refuse("cm_create_qp", "attr.qp_type is not RC");
 	err = pmv_create_qp(pd, worker, attr, &qp);
 	if (err != 0)
 		return err;
@@ -87,12 +86,12 @@ pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *wor
 int
 pmv_cm_destroy_qp(struct pmv_cm_id *id)
 {
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_destroy_qp");
 
 	if (err != 0)
 		return err;
 	if (pmv_cm_qp_bridge_qp(id) == NULL)
-		return refuse("cm_destroy_qp", "the id has no QP");
+		return refuse("cm_destroy_qp", "id has no QP");
 	pmv_cm_qp_bridge_start(id, PMV_CM_QP_DESTROY);
 	return 0;
 }
@@ -103,21 +102,23 @@ static const char *
 connect_why_not(const struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 {
 	if (id->phase != PMV_CM_PH_ROUTE_RESOLVED)
-		return "the route is not resolved";
+		return "id: its route is not resolved";
 	if (!pmv_cm_conn_takes(id, PMV_CM_IN_CONNECT))
-		return "the id is connected or connecting";
+		return "id is connected or connecting";
 	if (pmv_cm_qp_bridge_qp(id) == NULL)
-		return "the id has no QP";
+		return "id has no QP";
 	if (p->private_data_len > PMV_CM_PRIVATE_CONNECT_MAX)
-		return "private data above 56 bytes";
+		return "param.private_data_len is above 56";
 	if (p->private_data == NULL && p->private_data_len != 0)
-		return "private data is NULL";
-	if (p->retry_count > RETRY_MAX || p->rnr_retry_count > RETRY_MAX)
-		return "a retry count above 7";
+		return "param.private_data is NULL, and its length is not 0";
+	if (p->retry_count > RETRY_MAX)
+		return "param.retry_count is above 7";
+	if (p->rnr_retry_count > RETRY_MAX)
+		return "param.rnr_retry_count is above 7";
 	if (!pmv_cm_event_slot_free(id, PMV_CM_SLOT_RESULT) ||
 		!pmv_cm_event_slot_free(id, PMV_CM_SLOT_END) ||
 		!pmv_cm_event_slot_free(id, PMV_CM_SLOT_TIMEWAIT))
-		return "events of the last attempt were not given back";
+		return "id: events of the last attempt were not given back";
 	return NULL;
 }
 
@@ -156,7 +157,7 @@ pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
 {
 	const struct pmv_cm_conn_param *p = param != NULL ? param : &param_default;
 	const char *why;
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_connect");
 
 	if (err != 0)
 		return err;
@@ -165,7 +166,7 @@ pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
 		return refuse("cm_connect", why);
 	err = pmv_cm_conn_begin(id, true);
 	if (err != 0)
-		return err;
+		return pmv_log_refuse(err, "cm_connect: id: no communication ID is free");
 	connect_fill(id, p);
 	return pmv_cm_conn_input(id, PMV_CM_IN_CONNECT, NULL);
 }
@@ -176,15 +177,15 @@ static const char *
 accept_why_not(const struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 {
 	if (id->phase != PMV_CM_PH_REQUEST || !pmv_cm_conn_takes(id, PMV_CM_IN_ACCEPT))
-		return "the id has no request to accept";
+		return "id has no request to accept";
 	if (pmv_cm_qp_bridge_qp(id) == NULL)
-		return "the id has no QP";
+		return "id has no QP";
 	if (p->private_data_len > PMV_CM_PRIVATE_ACCEPT_MAX)
-		return "private data above 196 bytes";
+		return "param.private_data_len is above 196";
 	if (p->private_data == NULL && p->private_data_len != 0)
-		return "private data is NULL";
+		return "param.private_data is NULL, and its length is not 0";
 	if (p->rnr_retry_count > RETRY_MAX)
-		return "an RNR retry count above 7";
+		return "param.rnr_retry_count is above 7";
 	return NULL;
 }
 
@@ -217,7 +218,7 @@ pmv_cm_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
 {
 	const struct pmv_cm_conn_param *p = param != NULL ? param : &param_default;
 	const char *why;
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_accept");
 
 	if (err != 0)
 		return err;
@@ -236,25 +237,27 @@ pmv_cm_reject(struct pmv_cm_id *id, const void *private_data, uint8_t len, uint8
 		.private_data = private_data,
 		.private_len = len,
 	};
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_reject");
 
 	if (err != 0)
 		return err;
 	if (reason != PMV_CM_REJ_CONSUMER_DEFINED && reason != PMV_CM_REJ_VENDOR_OPTION)
 		return refuse("cm_reject", "reason is neither 28 nor 35");
-	if (len > PMV_CM_PRIVATE_REJECT_MAX || (private_data == NULL && len != 0))
-		return refuse("cm_reject", "private data above 148 bytes, or NULL");
+	if (len > PMV_CM_PRIVATE_REJECT_MAX)
+		return refuse("cm_reject", "len is above 148");
+	if (private_data == NULL && len != 0)
+		return refuse("cm_reject", "private_data is NULL, and len is not 0");
 	err = pmv_cm_conn_input(id, PMV_CM_IN_REJECT, &arg);
-	return err != 0 ? refuse("cm_reject", "the id has no request to reject") : 0;
+	return err != 0 ? refuse("cm_reject", "id has no request to reject") : 0;
 }
 
 int
 pmv_cm_disconnect(struct pmv_cm_id *id)
 {
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_disconnect");
 
 	if (err != 0)
 		return err;
 	err = pmv_cm_conn_input(id, PMV_CM_IN_DISCONNECT, NULL);
-	return err != 0 ? refuse("cm_disconnect", "the id is not connected") : 0;
+	return err != 0 ? refuse("cm_disconnect", "id is not connected") : 0;
 }

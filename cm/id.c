@@ -16,11 +16,13 @@
 #define MIN_RNR_TIMER_DEFAULT 12
 
 int
-pmv_cm_id_check(const struct pmv_cm_id *id)
+pmv_cm_id_check(const struct pmv_cm_id *id, const char *call)
 {
-	if (id == NULL || id->destroyed)
+	if (PMV_ANY_NULL(call, "id", id))
 		return -EINVAL;
-	return pmv_cm_is_mine(id->cm) ? 0 : -EPERM;
+	if (id->destroyed)
+		return pmv_log_refuse(-EINVAL, "%s: id was destroyed", call);
+	return pmv_cm_owner_check(id->cm, call);
 }
 
 int
@@ -50,20 +52,20 @@ pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *context,
 	struct pmv_cm_id *id;
 	int err;
 
-	if (cm == NULL || ret_id == NULL)
+	if (PMV_ANY_NULL("cm_create_id", "cm ret_id", cm, ret_id))
 		return -EINVAL;
-	if (!pmv_cm_is_mine(cm))
+	if (pmv_cm_owner_check(cm, "cm_create_id") != 0)
 		return -EPERM;
 	if (ps != PMV_PS_TCP && ps != PMV_PS_UDP && ps != PMV_PS_IB)
-		return -EINVAL;
-	if (ps != PMV_PS_TCP || qp_type != PMV_QPT_RC)
-		return -ENOTSUP;
+		return pmv_log_refuse(-EINVAL, "cm_create_id: ps 0x%x is no port space", ps);
+	if (ps != PMV_PS_TCP)
+		return pmv_log_refuse(-ENOTSUP, "cm_create_id: ps 0x%x is not PMV_PS_TCP", ps);
+	if (qp_type != PMV_QPT_RC)
+		return pmv_log_refuse(-ENOTSUP, "cm_create_id: qp_type %d is not RC", qp_type);
 	err = pmv_cm_id_alloc(cm, &id);
-	if (err != 0) {
-		PMV_LOG(ERR, "create_id: %s",
-			err == -ENOSPC ? "id_max of the CM is reached" : "no memory");
-		return err;
-	}
+	if (err != 0)
+		return pmv_log_refuse(err, "cm_create_id: cm: %s",
+			err == -ENOSPC ? "its id_max is reached" : "no memory");
 	id->handler = handler;
 	id->context = context;
 	id->ps = ps;
@@ -145,14 +147,13 @@ pmv_cm_id_end(struct pmv_cm_id *id)
 int
 pmv_cm_destroy_id(struct pmv_cm_id *id)
 {
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_destroy_id");
 
 	if (err != 0)
 		return err;
-	if (id->in_handler != 0 || id->in_request_handler != 0) {
-		PMV_LOG(ERR, "destroy_id: from inside its own handler; return non-zero instead");
-		return -EDEADLK;
-	}
+	if (id->in_handler != 0 || id->in_request_handler != 0)
+		return pmv_log_refuse(-EDEADLK,
+			"cm_destroy_id: id: from inside its own handler; return non-zero instead");
 	pmv_cm_id_end(id);
 	return 0;
 }

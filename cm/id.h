@@ -107,7 +107,7 @@ void pmv_cm_id_bury(struct pmv_cm *cm, uint32_t nb, bool force);
 /* The device goes: the id loses it and gets DEVICE_REMOVAL. */
 void pmv_cm_id_lose_device(struct pmv_cm_id *id);
 
-/* Checks that every call makes. @return 0; -EINVAL; -EPERM another thread's. */
-int pmv_cm_id_check(const struct pmv_cm_id *id);
+/* Checks that every call makes. @return 0; -EINVAL; -EPERM another thread's; both were logged. */
+int pmv_cm_id_check(const struct pmv_cm_id *id, const char *call);
 
 #endif

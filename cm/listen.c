@@ -66,21 +66,21 @@ int
 pmv_cm_bind_addr(struct pmv_cm_id *id, const struct sockaddr *addr)
 {
 	struct pmv_cm_sockaddr a;
-	int err = pmv_cm_id_check(id);
+	const char *problem;
+	int err = pmv_cm_id_check(id, "cm_bind_addr");
 
 	if (err != 0)
 		return err;
-	if (id->phase != PMV_CM_PH_IDLE || pmv_cm_sockaddr_get(addr, &a) != 0) {
-		PMV_LOG(ERR, "bind_addr: %s",
-			id->phase != PMV_CM_PH_IDLE ? "the id is in use" : "no address to bind to");
-		return -EINVAL;
-	}
-	err = pmv_cm_route_set_source(id, &a);
+	if (id->phase != PMV_CM_PH_IDLE)
+		return pmv_log_refuse(-EINVAL, "cm_bind_addr: id is bound already, or past that");
+	problem = pmv_cm_sockaddr_get(addr, &a);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "cm_bind_addr: addr %s", problem);
+	err = pmv_cm_route_set_source(id, &a, "cm_bind_addr: addr");
 	if (err != 0)
 		return err;
-	err = pmv_cm_port_bind(id, a.port);
+	err = pmv_cm_port_bind(id, a.port, "cm_bind_addr: addr");
 	if (err != 0) {
-		PMV_LOG(ERR, "bind_addr: port %u is in use", a.port);
 		pmv_cm_route_clear_source(id);
 		return err;
 	}
@@ -91,14 +91,12 @@ pmv_cm_bind_addr(struct pmv_cm_id *id, const struct sockaddr *addr)
 int
 pmv_cm_listen(struct pmv_cm_id *id, uint32_t backlog)
 {
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_listen");
 
 	if (err != 0)
 		return err;
-	if (id->phase != PMV_CM_PH_BOUND) {
-		PMV_LOG(ERR, "listen: the id is not bound, or in use");
-		return -EINVAL;
-	}
+	if (id->phase != PMV_CM_PH_BOUND)
+		return pmv_log_refuse(-EINVAL, "cm_listen: id is not bound, or in use");
 	id->backlog = backlog != 0 ? backlog : BACKLOG_DEFAULT;
 	id->phase = PMV_CM_PH_LISTEN;
 	return 0;

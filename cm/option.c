@@ -14,9 +14,9 @@
 #include "lib/util/log.h"
 #include "lib/wire/gid.h"
 
-#define CODE_MAX             31
-#define RESPONSE_TIMEOUT_MIN 8
-#define CM_RETRIES_MAX       15
+#define CODE_MAX             31u
+#define RESPONSE_TIMEOUT_MIN 8u
+#define CM_RETRIES_MAX       15u
 
 /* Before connect, before accept. */
 static bool
@@ -34,21 +34,33 @@ before_attempt(const struct pmv_cm_id *id)
 }
 
 static int
-refuse(const char *call, bool value_ok)
+refuse_late(const char *call)
 {
-	PMV_LOG(ERR, "%s: %s", call, value_ok ? "too late for this id" : "value out of range");
-	return -EINVAL;
+	return pmv_log_refuse(-EINVAL, "%s: id: too late, or it has no QP to come", call);
+}
+
+/* For a time as a code of 5 bits. 0; -EINVAL. */
+static int
+check_code(const struct pmv_cm_id *id, const char *call, uint8_t code)
+{
+	int err = pmv_cm_id_check(id, call);
+
+	if (err != 0)
+		return err;
+	if (code > CODE_MAX)
+		return pmv_log_refuse(-EINVAL, "%s: code %u is above %u", call, code, CODE_MAX);
+	return before_attempt(id) ? 0 : refuse_late(call);
 }
 
 int
 pmv_cm_set_service_type(struct pmv_cm_id *id, uint8_t tos)
 {
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_set_service_type");
 
 	if (err != 0)
 		return err;
 	if (!before_attempt(id) || id->phase == PMV_CM_PH_ROUTE_RESOLVED)
-		return refuse("set_service_type", true);
+		return refuse_late("cm_set_service_type");
 	id->tos = tos;
 	id->options |= PMV_CM_OPT_TOS;
 	return 0;
@@ -57,12 +69,10 @@ pmv_cm_set_service_type(struct pmv_cm_id *id, uint8_t tos)
 int
 pmv_cm_set_ack_timeout(struct pmv_cm_id *id, uint8_t code)
 {
-	int err = pmv_cm_id_check(id);
+	int err = check_code(id, "cm_set_ack_timeout", code);
 
 	if (err != 0)
 		return err;
-	if (code > CODE_MAX || !before_attempt(id))
-		return refuse("set_ack_timeout", code <= CODE_MAX);
 	id->ack_timeout = code;
 	id->options |= PMV_CM_OPT_ACK_TIMEOUT;
 	return 0;
@@ -71,12 +81,10 @@ pmv_cm_set_ack_timeout(struct pmv_cm_id *id, uint8_t code)
 int
 pmv_cm_set_min_rnr_timer(struct pmv_cm_id *id, uint8_t code)
 {
-	int err = pmv_cm_id_check(id);
+	int err = check_code(id, "cm_set_min_rnr_timer", code);
 
 	if (err != 0)
 		return err;
-	if (code > CODE_MAX || !before_attempt(id))
-		return refuse("set_min_rnr_timer", code <= CODE_MAX);
 	id->min_rnr_timer = code;
 	return 0;
 }
@@ -84,14 +92,18 @@ pmv_cm_set_min_rnr_timer(struct pmv_cm_id *id, uint8_t code)
 int
 pmv_cm_set_timers(struct pmv_cm_id *id, uint8_t response_timeout, uint8_t retries)
 {
-	bool ok = response_timeout >= RESPONSE_TIMEOUT_MIN && response_timeout <= CODE_MAX &&
-		  retries <= CM_RETRIES_MAX;
-	int err = pmv_cm_id_check(id);
+	int err = pmv_cm_id_check(id, "cm_set_timers");
 
 	if (err != 0)
 		return err;
-	if (!ok || !before_attempt(id))
-		return refuse("set_timers", ok);
+	if (response_timeout < RESPONSE_TIMEOUT_MIN || response_timeout > CODE_MAX)
+		return pmv_log_refuse(-EINVAL, "cm_set_timers: response_timeout %u is not %u..%u",
+			response_timeout, RESPONSE_TIMEOUT_MIN, CODE_MAX);
+	if (retries > CM_RETRIES_MAX)
+		return pmv_log_refuse(
+			-EINVAL, "cm_set_timers: retries %u is above %u", retries, CM_RETRIES_MAX);
+	if (!before_attempt(id))
+		return refuse_late("cm_set_timers");
 	id->response_timeout = response_timeout;
 	id->cm_retries = retries;
 	id->options |= PMV_CM_OPT_TIMERS;

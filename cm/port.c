@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cm/id.h"
+#include "lib/util/log.h"
 
 #define NB_EPHEMERAL (PMV_CM_PORT_LAST - PMV_CM_PORT_FIRST + 1)
 
@@ -91,13 +92,14 @@ choose(struct pmv_cm_id *id, bool (*ok)(struct pmv_cm_id *id, uint16_t port), bo
 }
 
 int
-pmv_cm_port_bind(struct pmv_cm_id *id, uint16_t port)
+pmv_cm_port_bind(struct pmv_cm_id *id, uint16_t port, const char *who)
 {
-	if (port == 0)
-		return choose(id, bind_ok, true);
-	if (!bind_ok(id, port))
-		return -EADDRINUSE;
-	enter(id, port, true);
+	if (port != 0 && !bind_ok(id, port))
+		return pmv_log_refuse(-EADDRINUSE, "%s: port %u is in use", who, port);
+	if (port == 0 && choose(id, bind_ok, true) != 0)
+		return pmv_log_refuse(-EADDRINUSE, "%s: no port is free", who);
+	if (port != 0)
+		enter(id, port, true);
 	return 0;
 }
 

@@ -19,8 +19,8 @@
 struct pmv_cm_id_list *pmv_cm_port_list(struct pmv_cm *cm, uint16_t port);
 
 /* Takes `port` (0: one is chosen) for a bound id; src, v4, src_any and ps are set.
- * @return 0; -EADDRINUSE. */
-int pmv_cm_port_bind(struct pmv_cm_id *id, uint16_t port);
+ * who: call and argument, for the log. @return 0; -EADDRINUSE. */
+int pmv_cm_port_bind(struct pmv_cm_id *id, uint16_t port, const char *who);
 
 /* Picks a port for a connection; src, dst and dst_port are set. @return 0; -EADDRINUSE none free.
  */

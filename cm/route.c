@@ -41,15 +41,26 @@ dev_of(struct pmv_cm *cm, const uint8_t gid[16], uint32_t scope)
 	return NULL;
 }
 
+/* refuse(-ENODEV, "cm_resolve_addr: dst", addr, "no device can reach it"). @return err. */
+static int
+refuse(int err, const char *who, const struct pmv_cm_sockaddr *a, const char *why)
+{
+	union pmv_gid gid;
+	char text[64];
+
+	memcpy(gid.raw, a->gid, 16);
+	return pmv_log_refuse(err, "%s %s: %s", who, pmv_gid_str(&gid, text, sizeof(text)), why);
+}
+
 int
-pmv_cm_route_set_source(struct pmv_cm_id *id, const struct pmv_cm_sockaddr *a)
+pmv_cm_route_set_source(struct pmv_cm_id *id, const struct pmv_cm_sockaddr *a, const char *who)
 {
 	struct pmv_cm_dev *dev = NULL;
 
 	if (!a->any) {
 		dev = dev_of(id->cm, a->gid, a->scope);
 		if (dev == NULL)
-			return -EADDRNOTAVAIL;
+			return refuse(-EADDRNOTAVAIL, who, a, "no device of the CM has it");
 	}
 	memcpy(id->src, a->gid, 16);
 	id->dev = dev;
@@ -311,27 +322,85 @@ start(struct pmv_cm_id *id, const struct choice *c, uint32_t timeout_ms)
 	}
 }
 
+/* A bound id keeps its address: src may only repeat it (rdma_cm does not look at it then). */
+static bool
+is_own_source(const struct pmv_cm_id *id, const struct pmv_cm_sockaddr *src)
+{
+	return src->v4 == id->v4 && src->any == id->src_any && memcmp(src->gid, id->src, 16) == 0 &&
+	       (src->port == 0 || src->port == id->src_port) &&
+	       (src->scope == 0 || src->scope == id->dev->facts.port_id + 1u);
+}
+
+/* src: NULL when there is none. */
 static int
-resolve_check(const struct pmv_cm_id *id, const struct sockaddr *src,
+resolve_check(const struct pmv_cm_id *id, const struct pmv_cm_sockaddr *src,
 	const struct pmv_cm_sockaddr *dst, uint32_t timeout_ms)
 {
 	const char *why = NULL;
 
 	if (id->phase != PMV_CM_PH_IDLE && id->phase != PMV_CM_PH_BOUND)
-		why = "the id is in use";
-	else if (id->phase == PMV_CM_PH_BOUND && src != NULL)
-		why = "a source, but the id is bound";
+		why = "id is resolved, listening, or past that";
+	else if (id->phase == PMV_CM_PH_BOUND && src != NULL && !is_own_source(id, src))
+		why = "src is not what id is bound to";
 	else if (timeout_ms == 0 || timeout_ms > TIMEOUT_MS_MAX)
-		why = "timeout_ms out of 1..600000";
-	else if (dst->any || dst->port == 0)
-		why = "no destination";
+		why = "timeout_ms is not 1..600000";
+	else if (dst->any)
+		why = "dst is the wildcard";
+	else if (dst->port == 0)
+		why = "dst has port 0";
+	else if (src != NULL && src->v4 != dst->v4)
+		why = "src and dst are of different address families";
+	else if (id->phase == PMV_CM_PH_BOUND && id->v4 != dst->v4)
+		why = "dst is of another address family than what id is bound to";
 	else if (!pmv_cm_event_slot_free(id, PMV_CM_SLOT_ADDR) &&
 		 !pmv_cm_event_slot_free(id, PMV_CM_SLOT_ADDR_2))
-		why = "two events of earlier calls were not given back";
-	if (why == NULL)
+		why = "id: two events of earlier calls were not given back";
+	return why == NULL ? 0 : pmv_log_refuse(-EINVAL, "cm_resolve_addr: %s", why);
+}
+
+/* The id gets the source that was asked for. */
+static int
+bind_source(struct pmv_cm_id *id, const struct pmv_cm_sockaddr *src)
+{
+	int err = pmv_cm_route_set_source(id, src, "cm_resolve_addr: src");
+
+	if (err == 0 && src->port != 0)
+		err = pmv_cm_port_bind(id, src->port, "cm_resolve_addr: src");
+	if (err != 0)
+		pmv_cm_route_clear_source(id);
+	return err;
+}
+
+/* Everything was checked. */
+static int
+resolve(struct pmv_cm_id *id, const struct pmv_cm_sockaddr *src, const struct pmv_cm_sockaddr *dst,
+	uint32_t timeout_ms)
+{
+	bool bound = id->phase == PMV_CM_PH_BOUND;
+	struct choice c;
+	int err = src != NULL && !bound ? bind_source(id, src) : 0;
+
+	if (err != 0)
+		return err;
+	switch (choose(id, dst, &c)) {
+	case 0:
+		if (!bound) {
+			pmv_cm_port_drop(id);
+			pmv_cm_route_clear_source(id);
+		}
+		return refuse(-ENODEV, "cm_resolve_addr: dst", dst,
+			"no device, or not the one of src, has an address of its family and scope");
+	case 1:
+		id->phase = PMV_CM_PH_ADDR_QUERY;
+		failed(id, -ENETUNREACH);
 		return 0;
-	PMV_LOG(ERR, "resolve_addr: %s", why);
-	return -EINVAL;
+	default:
+		id->v4 = dst->v4;
+		memcpy(id->dst, dst->gid, 16);
+		id->dst_port = dst->port;
+		start(id, &c, timeout_ms);
+		return 0;
+	}
 }
 
 int
@@ -339,67 +408,40 @@ pmv_cm_resolve_addr(struct pmv_cm_id *id, const struct sockaddr *src, const stru
 	uint32_t timeout_ms)
 {
 	struct pmv_cm_sockaddr from, to;
-	struct choice c;
-	bool bound;
-	int err = pmv_cm_id_check(id);
+	const char *problem;
+	int err = pmv_cm_id_check(id, "cm_resolve_addr");
 
 	if (err != 0)
 		return err;
-	if (pmv_cm_sockaddr_get(dst, &to) != 0 ||
-		(src != NULL && pmv_cm_sockaddr_get(src, &from) != 0)) {
-		PMV_LOG(ERR, "resolve_addr: bad address");
-		return -EINVAL;
-	}
-	err = resolve_check(id, src, &to, timeout_ms);
-	if (err != 0)
-		return err;
-	bound = id->has_src;
-	if (src != NULL) {
-		err = pmv_cm_route_set_source(id, &from);
-		if (err == 0 && from.port != 0)
-			err = pmv_cm_port_bind(id, from.port);
-	}
-	if (err == 0 && id->has_src && id->v4 != to.v4)
-		err = -EINVAL;
-	switch (err == 0 ? choose(id, &to, &c) : -1) {
-	case -1:
-		break;
-	case 0:
-		err = -ENODEV;
-		break;
-	case 1:
-		id->phase = PMV_CM_PH_ADDR_QUERY;
-		failed(id, -ENETUNREACH);
-		return 0;
-	default:
-		id->v4 = to.v4;
-		memcpy(id->dst, to.gid, 16);
-		id->dst_port = to.port;
-		start(id, &c, timeout_ms);
-		return 0;
-	}
-	if (!bound) {
-		pmv_cm_port_drop(id);
-		pmv_cm_route_clear_source(id);
-	}
-	return err;
+	problem = pmv_cm_sockaddr_get(dst, &to);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "cm_resolve_addr: dst %s", problem);
+	problem = src != NULL ? pmv_cm_sockaddr_get(src, &from) : NULL;
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "cm_resolve_addr: src %s", problem);
+	err = resolve_check(id, src != NULL ? &from : NULL, &to, timeout_ms);
+	return err != 0 ? err : resolve(id, src != NULL ? &from : NULL, &to, timeout_ms);
 }
 
 int
 pmv_cm_resolve_route(struct pmv_cm_id *id, uint32_t timeout_ms)
 {
 	struct pmv_cm_av *av;
-	int err = pmv_cm_id_check(id);
+	const char *why = NULL;
+	int err = pmv_cm_id_check(id, "cm_resolve_route");
 
 	if (err != 0)
 		return err;
 	if (id->phase == PMV_CM_PH_GONE)
-		return -ENODEV;
-	if (id->phase != PMV_CM_PH_ADDR_RESOLVED || timeout_ms > TIMEOUT_MS_MAX ||
-		!pmv_cm_event_slot_free(id, PMV_CM_SLOT_ROUTE)) {
-		PMV_LOG(ERR, "resolve_route: the address is not resolved, or timeout out of range");
-		return -EINVAL;
-	}
+		return pmv_log_refuse(-ENODEV, "cm_resolve_route: id: its device was removed");
+	if (id->phase != PMV_CM_PH_ADDR_RESOLVED)
+		why = "id: its address is not resolved, or its route is";
+	else if (timeout_ms > TIMEOUT_MS_MAX)
+		why = "timeout_ms is above 600000";
+	else if (!pmv_cm_event_slot_free(id, PMV_CM_SLOT_ROUTE))
+		why = "id: an event of an earlier call was not given back";
+	if (why != NULL)
+		return pmv_log_refuse(-EINVAL, "cm_resolve_route: %s", why);
 	/* No subnet manager to ask: the path follows from the addresses and the device. */
 	av = &id->conn.av;
 	av->flow_label = pmv_flow_label_from_cm_ports(id->src_port, id->dst_port);

@@ -14,8 +14,9 @@
 #include "cm/neigh.h"
 #include "cm/sockaddr.h"
 
-/* Sets the id's own address. @return 0; -EADDRNOTAVAIL no device has it. */
-int pmv_cm_route_set_source(struct pmv_cm_id *id, const struct pmv_cm_sockaddr *a);
+/* Sets the id's own address. who: call and argument, for the log. @return 0; -EADDRNOTAVAIL no
+ * device has it. */
+int pmv_cm_route_set_source(struct pmv_cm_id *id, const struct pmv_cm_sockaddr *a, const char *who);
 void pmv_cm_route_clear_source(struct pmv_cm_id *id);
 
 /* GID index of an address of ours whose prefix covers ip; PMV_CM_NO_ADDR. */

@@ -5,7 +5,6 @@
 #include "cm/sockaddr.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -34,27 +33,27 @@ get_v6(const struct sockaddr_in6 *in, struct pmv_cm_sockaddr *ret)
 	ret->scope = in->sin6_scope_id;
 }
 
-int
+const char *
 pmv_cm_sockaddr_get(const struct sockaddr *addr, struct pmv_cm_sockaddr *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (addr == NULL)
-		return -EINVAL;
+		return "is NULL";
 	if (addr->sa_family == AF_INET)
 		get_v4((const struct sockaddr_in *)(const void *)addr, ret);
 	else if (addr->sa_family == AF_INET6)
 		get_v6((const struct sockaddr_in6 *)(const void *)addr, ret);
 	else
-		return -EINVAL;
+		return "is neither AF_INET nor AF_INET6";
 	if (pmv_gid_is_multicast(ret->gid))
-		return -EINVAL;
+		return "is multicast";
 	if (ret->v4 && !ret->any && pmv_gid_ipv4(ret->gid) == UINT32_MAX)
-		return -EINVAL;
+		return "is the broadcast address";
 	if (!pmv_gid_is_link_local(ret->gid))
 		ret->scope = 0;
 	else if (ret->scope == 0)
-		return -EINVAL;
-	return 0;
+		return "is link-local, without sin6_scope_id";
+	return NULL;
 }
 
 void

@@ -20,8 +20,9 @@ struct pmv_cm_sockaddr {
 	bool any; /* wildcard */
 };
 
-/* @return 0; -EINVAL NULL, another family, multicast, or link-local without a scope. */
-int pmv_cm_sockaddr_get(const struct sockaddr *addr, struct pmv_cm_sockaddr *ret);
+/* @return NULL, or what is wrong: NULL, another family, multicast, broadcast, or link-local without
+ * a scope. */
+const char *pmv_cm_sockaddr_get(const struct sockaddr *addr, struct pmv_cm_sockaddr *ret);
 
 /* Writes sockaddr_in or sockaddr_in6. */
 void pmv_cm_sockaddr_put(const struct pmv_cm_sockaddr *a, struct sockaddr_storage *ret);

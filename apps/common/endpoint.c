@@ -251,11 +251,8 @@ pmv_app_endpoint_close(struct pmv_app_endpoint *ep)
 	int ret = 0;
 
 	pmv_app_endpoint_detach(ep);
-	if (ep->cm != NULL) {
-		/* A CM that open could not give the device to has none to lose. */
-		(void)pmv_cm_remove_device(ep->cm, ep->device);
+	if (ep->cm != NULL)
 		ret = close_step(pmv_cm_destroy(ep->cm), "the connection manager");
-	}
 	if (ret == 0 && ep->worker != NULL)
 		ret = close_step(pmv_worker_destroy(ep->worker), "the worker");
 	if (ret == 0 && ep->device != NULL)
