@@ -73,6 +73,7 @@ pmv_fault_add(struct pmv_worker *w, const struct pmv_fault_rule *rule, uint64_t 
 int
 pmv_fault_clear(struct pmv_worker *w)
 {
+	uint32_t mark;
 	int rc;
 
 	if (PMV_ANY_NULL("fault_clear", "worker", w))
@@ -80,14 +81,16 @@ pmv_fault_clear(struct pmv_worker *w)
 	rc = enter(w, "fault_clear");
 	if (rc < 0)
 		return rc;
+	mark = pmv_log_nb_errors;
 	rc = w->ops->fault_clear(w);
 	pmv_lcore_mailbox_leave(w);
-	return rc;
+	return rc < 0 ? pmv_log_refuse_since(mark, rc, "fault_clear: %s", strerror(-rc)) : 0;
 }
 
 int
 pmv_fault_query(struct pmv_worker *w, struct pmv_fault_counts *ret_counts)
 {
+	uint32_t mark;
 	int rc;
 
 	if (PMV_ANY_NULL("fault_query", "worker ret_counts", w, ret_counts))
@@ -95,7 +98,8 @@ pmv_fault_query(struct pmv_worker *w, struct pmv_fault_counts *ret_counts)
 	rc = enter(w, "fault_query");
 	if (rc < 0)
 		return rc;
+	mark = pmv_log_nb_errors;
 	rc = w->ops->fault_query(w, ret_counts);
 	pmv_lcore_mailbox_leave(w);
-	return rc;
+	return rc < 0 ? pmv_log_refuse_since(mark, rc, "fault_query: %s", strerror(-rc)) : 0;
 }

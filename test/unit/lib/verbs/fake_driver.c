@@ -11,9 +11,19 @@
 #include <cmocka.h>
 
 #include "lib/util/log.h"
+#include "test/harness/log_lines.h"
 
 struct fake_state fake;
 struct fake_mr *fake_key;
+
+/* The errno of an operation; a driver may explain it itself. */
+static int
+answer(int rc)
+{
+	if (rc < 0 && fake.tells)
+		PMV_LOG(ERR, "fake: the driver knows why");
+	return rc;
+}
 
 static int
 probe(uint16_t port_id)
@@ -25,7 +35,7 @@ static int
 device_init(struct pmv_device *dev)
 {
 	fake.nb_devices += fake.device_init == 0;
-	return fake.device_init;
+	return answer(fake.device_init);
 }
 
 static void
@@ -50,7 +60,7 @@ static int
 worker_init(struct pmv_worker *w, const struct pmv_worker_param *param)
 {
 	fake.nb_workers += fake.worker_init == 0;
-	return fake.worker_init;
+	return answer(fake.worker_init);
 }
 
 static void
@@ -131,7 +141,7 @@ mr_reg(struct pmv_mr *mr)
 	static uint32_t next = 1;
 
 	if (fake.mr_reg != 0)
-		return fake.mr_reg;
+		return answer(fake.mr_reg);
 	fake.nb_mrs++;
 	mr->lkey = next++;
 	mr->rkey = mr->lkey | 0x1000;
@@ -161,7 +171,7 @@ mr_free(struct pmv_mr *mr)
 static int
 ah_init(struct pmv_ah *ah)
 {
-	return fake.ah_init;
+	return answer(fake.ah_init);
 }
 
 static uint32_t
@@ -178,7 +188,7 @@ cq_create(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq)
 	struct pmv_cq *cq;
 
 	if (fake.cq_create != 0)
-		return fake.cq_create;
+		return answer(fake.cq_create);
 	cq = calloc(1, sizeof(*cq));
 	assert_non_null(cq);
 	cq->ops = &cq_ops;
@@ -208,7 +218,7 @@ qp_create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *attr
 	struct fake_qp *qp;
 
 	if (fake.qp_create != 0)
-		return fake.qp_create;
+		return answer(fake.qp_create);
 	qp = calloc(1, sizeof(*qp));
 	assert_non_null(qp);
 	qp->base.qpn = 0x100 + fake.next_qpn++;
@@ -229,7 +239,7 @@ qp_create_commit(struct pmv_qp *qp)
 static int
 qp_modify_prepare(struct pmv_qp *qp, struct pmv_qp_modify *m)
 {
-	return fake.modify_prepare;
+	return answer(fake.modify_prepare);
 }
 
 static int
@@ -303,6 +313,8 @@ qp_stats(const struct pmv_qp *qp, struct pmv_qp_stats *stats)
 static int
 fault_add(struct pmv_worker *w, const struct pmv_fault_rule *rule, uint64_t seed)
 {
+	if (fake.fault_add != 0)
+		return answer(fake.fault_add);
 	fake.rule = *rule;
 	fake.rule_seed = seed;
 	fake.nb_rules++;
@@ -312,6 +324,8 @@ fault_add(struct pmv_worker *w, const struct pmv_fault_rule *rule, uint64_t seed
 static int
 fault_clear(struct pmv_worker *w)
 {
+	if (fake.fault_clear != 0)
+		return fake.fault_clear;
 	fake.nb_rules = 0;
 	return 0;
 }
@@ -370,31 +384,20 @@ static struct pmv_driver driver = {
 	.ah_bytes = sizeof(struct pmv_ah),
 };
 
-static char *log_text;
-static size_t log_bytes;
-static FILE *log_file;
-
 void
 fake_log_begin(void)
 {
-	log_file = open_memstream(&log_text, &log_bytes);
-	assert_non_null(log_file);
-	rte_log_set_level((uint32_t)pmv_log_type, RTE_LOG_DEBUG);
-	rte_openlog_stream(log_file);
+	pmv_test_log_begin();
 }
 
 void
 fake_log_end(const char *word)
 {
-	size_t i, nb_lines = 0;
+	const char *text;
+	uint32_t nb_lines = pmv_test_log_end(&text);
 
-	rte_openlog_stream(NULL);
-	fclose(log_file);
-	for (i = 0; i < log_bytes; i++)
-		nb_lines += log_text[i] == '\n';
-	if (nb_lines != 1 || strstr(log_text, word) == NULL)
-		fail_msg("expected one line with \"%s\", got %zu: %s", word, nb_lines, log_text);
-	free(log_text);
+	if (nb_lines != 1 || strstr(text, word) == NULL)
+		fail_msg("expected one line with \"%s\", got %u: %s", word, nb_lines, text);
 }
 
 __attribute__((constructor)) static void

@@ -43,7 +43,8 @@ struct fake_qp {
 /* Errors to return, limits, and what is alive. */
 struct fake_state {
 	int device_init, worker_init, mr_reg, cq_create, qp_create, modify_prepare, modify_commit,
-		ah_init;
+		ah_init, fault_add, fault_clear;
+	bool tells; /* the driver logs the cause before it returns an error */
 	int probe;
 	uint32_t nb_devices, nb_workers, nb_mrs, nb_cqs, nb_qps, nb_linked;
 	uint32_t nb_aborts;
