@@ -8,15 +8,19 @@
 #include <errno.h>
 
 #include <rte_branch_prediction.h>
+#include <rte_ethdev.h>
 #include <rte_malloc.h>
 
 #include "drivers/roce/completion.h"
 #include "drivers/roce/worker.h"
+#include "lib/util/log.h"
 
 #define SLOT_MASK   (PMV_ROCE_ATTACH_SLOTS - 1)
 #define HOLE        UINT32_MAX /* in `out`: collected while an older frame was still away */
 #define COLLECT_MAX 256u       /* frames collected in a turn */
 #define SCAN_MAX    64u        /* entries looked at in a turn behind a frame that is late */
+#define ASK_TURNS   64u        /* idle turns between two questions; a power of two */
+#define ASK_MAX     64u        /* frames asked for at once */
 
 _Static_assert((PMV_ROCE_ATTACH_SLOTS & SLOT_MASK) == 0, "indices are masked");
 
@@ -47,6 +51,39 @@ frame_back(void *addr, void *arg)
 	__atomic_store_n(&slot->back, 1, __ATOMIC_RELEASE);
 }
 
+/* Asks the port to free at most nb frames that it has sent. One that cannot frees them when it
+ * likes, which may be never if nothing more is sent: no more are given to it. */
+static void
+ask_port(struct pmv_roce_worker *w, uint32_t nb)
+{
+	int rc = rte_eth_tx_done_cleanup(w->base.device->port_id, w->base.tx_queue, nb);
+
+	if (rc >= 0)
+		return;
+	w->attach.ask = false; /* it would say so each time */
+	if (rc == -ENOTSUP)
+		w->attach.allowed = false;
+}
+
+/* Ports that read frames with the CPU free them at once, too. */
+static void
+ask_init(struct pmv_roce_worker *w)
+{
+	struct rte_eth_txq_info info;
+	uint16_t port_id = w->base.device->port_id;
+
+	w->attach.allowed = true;
+	w->attach.ask = w->dev->reach == PMV_ROCE_REACH_EAL;
+	/* A queue that is not set up yet must not be asked: then the first idle turn tells. */
+	if (w->attach.ask && rte_eth_tx_queue_info_get(port_id, w->base.tx_queue, &info) == 0)
+		ask_port(w, 1);
+	if (!w->attach.allowed)
+		PMV_LOG(NOTICE,
+			"port %u: it cannot be asked for frames that it has sent: payloads are "
+			"copied",
+			port_id);
+}
+
 int
 pmv_roce_attach_init(struct pmv_roce_worker *w)
 {
@@ -68,7 +105,7 @@ pmv_roce_attach_init(struct pmv_roce_worker *w)
 	for (uint32_t i = 0; i < PMV_ROCE_ATTACH_SLOTS; i++)
 		a->free_list[i] = PMV_ROCE_ATTACH_SLOTS - 1 - i;
 	a->nb_free = PMV_ROCE_ATTACH_SLOTS;
-	a->allowed = true;
+	ask_init(w);
 	return 0;
 }
 
@@ -227,15 +264,31 @@ scan(struct pmv_roce_worker *w)
 	}
 }
 
+/* Frames are out, and nothing was collected. As long as frames are sent their descriptors come
+ * around. */
+static void
+wait_for_port(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_attach *a = &w->attach;
+
+	if (a->sent_before != w->stats.tx_frames)
+		a->sent_before = w->stats.tx_frames;
+	else if (a->ask && (++a->nb_idle & (ASK_TURNS - 1)) == 0)
+		ask_port(w, ASK_MAX);
+}
+
 void
 pmv_roce_attach_collect(struct pmv_roce_worker *w)
 {
 	struct pmv_roce_attach *a = &w->attach;
+	uint32_t nb_free = a->nb_free;
 	uint32_t i;
 
 	for (i = 0; i < COLLECT_MAX && a->out_head != a->out_tail; i++) {
 		if (a->out[a->out_head & SLOT_MASK] != HOLE && !collect_one(w, a->out_head)) {
 			scan(w);
+			if (a->nb_free == nb_free)
+				wait_for_port(w);
 			return;
 		}
 		a->out_head++;

@@ -3,7 +3,9 @@
  * User memory attached to frames instead of copied. Each attached frame takes a slot of the worker
  * with its own shared-info block, reference count 1; whoever frees the frame (any lcore: a ring
  * port's peer, a NIC driver) sets the slot's flag, and the owner lcore collects flagged slots once
- * a turn. A work request completes, and a region is released, only when its frames are back.
+ * a turn. A work request completes, and a region is released, only when its frames are back. A NIC
+ * may keep sent frames until it needs their descriptors: it is asked for them when nothing else
+ * happens, and one that cannot be asked gets copies.
  */
 #ifndef PMV_ROCE_ATTACH_H
 #define PMV_ROCE_ATTACH_H
@@ -30,8 +32,11 @@ struct pmv_roce_attach {
 	uint32_t *out; /* indices handed out, oldest first; ring of PMV_ROCE_ATTACH_SLOTS */
 	uint32_t out_head;
 	uint32_t out_tail;
-	uint32_t out_scan; /* where the search behind a late frame goes on */
-	bool allowed;      /* the port takes multi-segment frames */
+	uint32_t out_scan;    /* where the search behind a late frame goes on */
+	uint32_t nb_idle;     /* turns with frames out in which none was sent or came home */
+	uint64_t sent_before; /* stats.tx_frames at the last collect */
+	bool ask;             /* the port is to be asked for frames that it has sent */
+	bool allowed;         /* attaching is; else copy */
 };
 
 /* Control thread, under the device's lock; all QPs of the worker are gone before fini. */

@@ -57,7 +57,9 @@ post_one(struct pmv_roce_rq *rq, const struct pmv_recv_wr *wr)
 	}
 	e->wr_id = wr->wr_id;
 	e->num_sge = wr->num_sge;
-	e->length = length;
+	/* A receive may offer more than a message may have (2^31 bytes, IBTA vol. 1, 9.7.4): capped
+	 * here, the length check of each packet ends a message that is too long. */
+	e->length = RTE_MIN(length, (uint64_t)PMV_MSG_BYTES_MAX);
 	rq->head++;
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 struct pmv_roce_rwqe {
 	uint64_t wr_id;
-	uint64_t length; /* sum of the SGE lengths */
+	uint64_t length; /* sum of the SGE lengths, at most what a message may have */
 	uint32_t num_sge;
 	uint32_t reserved;
 	struct pmv_sge sge[];

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <rte_ethdev.h>
+
 #include "test/unit/drivers/roce/rig.h"
 
 static const struct pmv_test_pair_param plain;
@@ -242,6 +244,129 @@ attach__copies(void **state)
 	rig_close(r);
 }
 
+/* A NIC: frames stay with it, a reference each, until it is asked for them. Only it can be asked;
+ * virtual ports free at once. */
+static struct {
+	struct rte_mbuf *m[64];
+	uint32_t nb;
+	uint32_t nb_asked;
+	int answer;     /* negative: to every question */
+	int queue_info; /* whether the queue is set up */
+} nic;
+
+int __wrap_rte_eth_tx_done_cleanup(uint16_t port_id, uint16_t queue_id, uint32_t free_cnt);
+int __wrap_rte_eth_tx_queue_info_get(
+	uint16_t port_id, uint16_t queue_id, struct rte_eth_txq_info *info);
+
+int
+__wrap_rte_eth_tx_done_cleanup(uint16_t port_id, uint16_t queue_id, uint32_t free_cnt)
+{
+	uint32_t nb = RTE_MIN(free_cnt, nic.nb);
+
+	nic.nb_asked++;
+	assert_in_range(free_cnt, 1, 64); /* 0 is all that there are: not bounded */
+	if (nic.answer < 0)
+		return nic.answer;
+	for (uint32_t i = 0; i < nb; i++)
+		rte_pktmbuf_free(nic.m[--nic.nb]);
+	return (int)nb;
+}
+
+int
+__wrap_rte_eth_tx_queue_info_get(uint16_t port_id, uint16_t queue_id, struct rte_eth_txq_info *info)
+{
+	return nic.queue_info;
+}
+
+static enum pmv_test_fate
+nic_keeps(void *arg, struct rte_mbuf *m, uint64_t index)
+{
+	assert_in_range(nic.nb, 0, RTE_DIM(nic.m) - 1);
+	for (struct rte_mbuf *seg = m; seg != NULL; seg = seg->next)
+		rte_mbuf_refcnt_update(seg, 1);
+	nic.m[nic.nb++] = m;
+	return PMV_TEST_PASS;
+}
+
+/* Node 0's port is such a NIC, and its worker begins anew. */
+static struct rig *
+rig_open_nic(int answer, int queue_info)
+{
+	struct rig *r = rig_open(&plain);
+	struct pmv_roce_worker *w = rig_worker(r, 0);
+
+	memset(&nic, 0, sizeof(nic));
+	nic.answer = answer;
+	nic.queue_info = queue_info;
+	w->dev->reach = PMV_ROCE_REACH_EAL;
+	pmv_roce_attach_fini(w);
+	assert_int_equal(pmv_roce_attach_init(w), 0);
+	r->pair.link->end[0].out.hook = nic_keeps;
+	return r;
+}
+
+static uint32_t
+completions(struct rig *r)
+{
+	struct pmv_wc wc[8];
+
+	return pmv_poll_cq(r->pair.node[0].cq[0], wc, 8);
+}
+
+/* The last message is acknowledged, nothing more is sent, and the port keeps its frames. */
+static void
+attach__lazy_port(void **state)
+{
+	struct rig *r = rig_open_nic(0, 0);
+	struct pmv_roce_worker *w = rig_worker(r, 0);
+	struct pmv_sge sge = { (uintptr_t)r->mem[0], 4096, pmv_mr_lkey(r->mr[0]) };
+	struct pmv_send_wr wr = write_wr(r, &sge, 1);
+
+	assert_int_equal(nic.nb_asked, 1); /* whether it can be */
+	assert_int_equal(pmv_post_send(r->rc[0], &wr, 1), 1);
+	rig_run(r, 5 * 40);
+	assert_int_equal(w->stats.attached, 4);
+	assert_int_equal(nic.nb, 4);
+	assert_true(pmv_psn_eq(pmv_roce_qp(r->rc[0])->win.una, pmv_roce_qp(r->rc[0])->win.nxt));
+	assert_int_equal(completions(r), 0);
+	assert_int_equal(nic.nb_asked, 1);
+	rig_run(r, 5 * 60);
+	assert_int_equal(completions(r), 1);
+	assert_int_equal(nic.nb_asked, 2);
+	rig_run(r, 5 * 300);
+	assert_int_equal(nic.nb_asked, 2); /* nothing is out */
+	r->pair.link->end[0].out.hook = NULL;
+	rig_close(r);
+}
+
+/* A port that cannot be asked: known at once if its queue is there, else by the first idle turns.
+ */
+static void
+attach__port_cannot_be_asked(void **state)
+{
+	for (int late = 0; late < 2; late++) {
+		struct rig *r = rig_open_nic(-ENOTSUP, late ? -EINVAL : 0);
+		struct pmv_roce_worker *w = rig_worker(r, 0);
+		struct pmv_sge sge = { (uintptr_t)r->mem[0], 2048, pmv_mr_lkey(r->mr[0]) };
+		struct pmv_send_wr wr = write_wr(r, &sge, 1);
+
+		assert_int_equal(nic.nb_asked, !late);
+		for (int again = 0; again < 2; again++) {
+			assert_int_equal(pmv_post_send(r->rc[0], &wr, 1), 1);
+			rig_run(r, 5 * 400);
+		}
+		assert_int_equal(nic.nb_asked, 1);
+		assert_int_equal(w->stats.attached, late ? 2 : 0);
+		assert_int_equal(w->stats.copied_bytes, late ? 2048 : 4096);
+		while (nic.nb > 0) /* what it has, it frees when its descriptors come around */
+			rte_pktmbuf_free(nic.m[--nic.nb]);
+		r->pair.link->end[0].out.hook = NULL;
+		rig_run(r, 100);
+		assert_int_equal(completions(r), 2);
+		rig_close(r);
+	}
+}
+
 /* Another lcore frees the frames while the owner lends and collects. */
 struct remote {
 	struct rte_ring *ring;
@@ -311,6 +436,8 @@ main(void)
 		cmocka_unit_test(attach__completion_waits_for_frames),
 		cmocka_unit_test(attach__retransmission),
 		cmocka_unit_test(attach__copies),
+		cmocka_unit_test(attach__lazy_port),
+		cmocka_unit_test(attach__port_cannot_be_asked),
 		cmocka_unit_test(attach__freed_elsewhere),
 	};
 
