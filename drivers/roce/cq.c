@@ -44,8 +44,10 @@ static __rte_noinline struct pmv_wc *
 overrun(struct pmv_cq *cq)
 {
 	/* What is in the ring was promised to the application and stays (IBTA vol. 1, 11.6.3.1). */
+	if (!cq->overrun) /* what is flushed into it later is the same error */
+		pmv_event_raise(cq->worker, &cq->event, PMV_EVENT_CQ_ERR);
 	cq->overrun = true;
-	pmv_event_raise(cq->worker, &cq->event, PMV_EVENT_CQ_ERR);
+	pmv_roce_worker(cq->worker)->cq_overrun = true;
 	return NULL;
 }
 

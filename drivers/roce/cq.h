@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Completion queue: a ring with one writer and one reader, both the owner lcore. Full means
- * PMV_EVENT_CQ_ERR, `overrun`, and an error for the QP that pushed; what is in the ring stays
- * intact.
+ * PMV_EVENT_CQ_ERR once, `overrun`, an error for the QP that pushed, and one for every other QP of
+ * the CQ before the worker sends again; what is in the ring stays intact.
  */
 #ifndef PMV_ROCE_CQ_H
 #define PMV_ROCE_CQ_H
@@ -17,7 +17,7 @@ struct pmv_roce_cq {
 	struct pmv_wc ring[];
 };
 
-/* The entry to fill, already counted in; NULL when the ring is full (the event is raised here). */
+/* The entry to fill, already counted in; NULL when the ring is full: the caller fails its QP. */
 struct pmv_wc *pmv_roce_cq_push(struct pmv_cq *cq);
 
 int pmv_roce_cq_create(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq);

@@ -251,6 +251,22 @@ pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	}
 }
 
+/* IBTA vol. 1, 11.6.3.1: a completion was lost, so that no QP of that CQ can be relied on. All of
+ * them live on the CQ's worker. */
+void
+pmv_roce_qp_cq_overrun(struct pmv_roce_worker *w)
+{
+	struct pmv_roce_qp *qp;
+
+	TAILQ_FOREACH(qp, &w->all, all_link)
+	{
+		if (qp->base.state != PMV_QPS_RESET &&
+			(qp->base.send_cq->overrun || qp->base.recv_cq->overrun))
+			pmv_roce_qp_error(w, qp);
+	}
+	w->cq_overrun = false; /* last: what was flushed raised it again */
+}
+
 void
 pmv_roce_qp_destroy_commit(struct pmv_qp *base)
 {

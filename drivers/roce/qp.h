@@ -116,6 +116,9 @@ void pmv_roce_qp_stats(const struct pmv_qp *qp, struct pmv_qp_stats *stats);
  * when these are back). */
 void pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
+/* Every QP of a CQ that overran goes to ERR. */
+void pmv_roce_qp_cq_overrun(struct pmv_roce_worker *w);
+
 /* Puts the QP on the worker's run list: it has something to send in a later turn. */
 void pmv_roce_qp_schedule(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 

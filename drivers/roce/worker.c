@@ -144,6 +144,8 @@ pmv_roce_worker_run(struct pmv_worker *base)
 {
 	struct pmv_roce_worker *w = pmv_roce_worker(base);
 
+	if (unlikely(w->cq_overrun))
+		pmv_roce_qp_cq_overrun(w);
 	if (unlikely(!TAILQ_EMPTY(&w->acks))) /* owed for frames that were handed over */
 		pmv_roce_ack_flush(w);
 	pmv_roce_attach_collect(w);

@@ -51,6 +51,7 @@ struct pmv_roce_worker {
 	struct pmv_roce_attach attach;
 	struct pmv_roce_stats stats;
 	struct pmv_roce_fault *fault; /* NULL: off */
+	bool cq_overrun; /* some CQ did: its QPs are looked for in this turn or the next; cq.c */
 	struct pmv_random random;
 	uint64_t ticks_per_us; /* at least 1 */
 	void *qps_mem;

@@ -386,6 +386,101 @@ rc_error__cq_overrun(void **state)
 	test_free(lab);
 }
 
+/* A QP of side 0 with a CQ of its own, on the same worker. */
+static struct pmv_qp *
+qp_of_own_cq(struct rc_lab *lab, struct pmv_cq **ret_cq)
+{
+	struct pmv_test_node *n = &lab->pair.node[0];
+	struct pmv_qp_init_attr init = { .qp_type = PMV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1 } };
+	struct pmv_qp *qp;
+
+	init.cap.max_recv_sge = 1;
+	assert_int_equal(pmv_create_cq(n->worker[0], 4, NULL, ret_cq), 0);
+	init.send_cq = *ret_cq;
+	init.recv_cq = *ret_cq;
+	assert_int_equal(pmv_create_qp(n->pd, n->worker[0], &init, &qp), 0);
+	return qp;
+}
+
+/* IBTA 11.6.3.1: whichever QP was too much, every QP of that CQ fails, and none of another; one
+ * event, even when what is flushed afterwards finds the CQ full again. */
+static void
+rc_error__cq_overrun_fails_all(void **state)
+{
+	const struct rc_lab_param param = { .cqe = 4 };
+	struct rc_lab *lab = test_malloc(sizeof(*lab));
+	struct pmv_qp *pair[2][2], *fresh;
+	struct pmv_recv_wr recv = { .wr_id = 1 };
+	struct pmv_cq *cq;
+
+	rc_lab_open(lab, &param);
+	pair[0][0] = pmv_test_qp_create(&lab->pair.node[0], 0, PMV_QPT_RC);
+	pair[1][0] = qp_of_own_cq(lab, &cq);
+	fresh = pmv_test_qp_create(&lab->pair.node[0], 0, PMV_QPT_RC);
+	for (int i = 0; i < 2; i++) {
+		pair[i][1] = pmv_test_qp_create(&lab->pair.node[1], 0, PMV_QPT_RC);
+		pmv_test_qp_connect(&lab->pair, pair[i][0], pair[i][1], false, PMV_MTU_1024, NULL);
+	}
+	assert_int_equal(pmv_post_recv(pair[0][0], &recv, 1), 1);
+	for (uint64_t i = 0; i < 5; i++)
+		rc_lab_post(lab, 0, PMV_WR_RDMA_WRITE, 0, REMOTE, 8, PMV_SEND_SIGNALED, i);
+	for (int us = 0; us < 1000 && pmv_qp_get_state(lab->qp[0]) != PMV_QPS_ERR; us += 5)
+		pmv_test_pair_run(&lab->pair, 5, 5);
+	assert_int_equal(next_event(lab, 0), PMV_EVENT_CQ_ERR);
+	pmv_test_pair_run(&lab->pair, 5, 5); /* at the latest now */
+	assert_int_equal(pmv_qp_get_state(lab->qp[0]), PMV_QPS_ERR);
+	assert_int_equal(pmv_qp_get_state(pair[0][0]), PMV_QPS_ERR);
+	assert_int_equal(pmv_qp_get_state(pair[1][0]), PMV_QPS_RTS);
+	assert_int_equal(pmv_qp_get_state(fresh), PMV_QPS_RESET);
+	assert_int_equal(pmv_post_recv(pair[0][0], &recv, 1), 1); /* is flushed: no room */
+	pmv_test_pair_run(&lab->pair, 1000, 5);
+	assert_int_equal(next_event(lab, 0), -1);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pmv_destroy_qp(pair[i / 2][i % 2]), 0);
+	assert_int_equal(pmv_destroy_qp(fresh), 0);
+	assert_int_equal(pmv_destroy_cq(cq), 0);
+	rc_lab_close(lab);
+	test_free(lab);
+}
+
+/* IBTA 9.9.3, 9.9.2: the responder's own receive or CQ fails: NAK remote operational error, which
+ * is REM_OP_ERR at the requester. */
+static void
+rc_error__remote_operational_error(void **state)
+{
+	for (int cq_full = 0; cq_full < 2; cq_full++) {
+		const struct rc_lab_param param = { .cqe = 4 };
+		struct rc_lab *lab = test_malloc(sizeof(*lab));
+		const struct pmv_sge bad = { 0, 100, 0x1234 };
+		const struct pmv_recv_wr recv = { 1, &bad, 1 };
+		const uint32_t nb = cq_full ? 5 : 1;
+		struct pmv_wc wc[8];
+
+		rc_lab_open(lab, &param);
+		drain_events(lab, 1);
+		for (uint64_t i = 0; cq_full && i < nb; i++)
+			rc_lab_recv(lab, 1, 0, 100, i);
+		if (!cq_full)
+			assert_int_equal(pmv_post_recv(lab->qp[1], &recv, 1), 1);
+		for (uint64_t i = 0; i < nb + 1; i++)
+			rc_lab_post(lab, 0, PMV_WR_SEND, 0, 0, 100, 0, i);
+		pmv_test_pair_run(&lab->pair, 1000, 5);
+		assert_int_equal(pmv_poll_cq(lab->pair.node[0].cq[0], wc, 8), 2);
+		assert_int_equal(wc[0].wr_id, nb - 1);
+		assert_int_equal(wc[0].status, PMV_WC_REM_OP_ERR);
+		assert_int_equal(wc[1].status, PMV_WC_WR_FLUSH_ERR);
+		assert_int_equal(pmv_qp_get_state(lab->qp[0]), PMV_QPS_ERR);
+		assert_int_equal(pmv_qp_get_state(lab->qp[1]), PMV_QPS_ERR);
+		assert_int_equal(pmv_worker_stat(lab->pair.node[1].worker[0], "naks_tx"), 1);
+		assert_int_equal(next_event(lab, 1), cq_full ? PMV_EVENT_CQ_ERR : -1);
+		assert_int_equal(pmv_poll_cq(lab->pair.node[1].cq[0], wc, 8), cq_full ? 4 : 1);
+		assert_int_equal(wc[0].status, cq_full ? PMV_WC_SUCCESS : PMV_WC_LOC_PROT_ERR);
+		rc_lab_close(lab);
+		test_free(lab);
+	}
+}
+
 /* RC-320, CQ-606: destroyed with work outstanding and timers running; nothing fires, nothing leaks.
  */
 static void
@@ -506,6 +601,8 @@ main(void)
 		cmocka_unit_test(rc_error__send_too_long),
 		cmocka_unit_test(rc_error__flush),
 		cmocka_unit_test(rc_error__cq_overrun),
+		cmocka_unit_test(rc_error__cq_overrun_fails_all),
+		cmocka_unit_test(rc_error__remote_operational_error),
 		cmocka_unit_test(rc_error__destroy_under_load),
 		cmocka_unit_test(rc_error__sqd_drains),
 		cmocka_unit_test(rc_error__reset_and_reuse),

@@ -15,7 +15,7 @@
 #include "drivers/roce/device.h"
 #include "test/harness/eal.h"
 
-static struct pmv_worker worker;
+static struct pmv_roce_worker worker;
 
 static struct pmv_cq *
 make(uint32_t cqe)
@@ -23,9 +23,9 @@ make(uint32_t cqe)
 	struct pmv_cq *cq = NULL;
 
 	memset(&worker, 0, sizeof(worker));
-	worker.socket_id = SOCKET_ID_ANY;
-	TAILQ_INIT(&worker.events);
-	assert_int_equal(pmv_roce_cq_create(&worker, cqe, &cq), 0);
+	worker.base.socket_id = SOCKET_ID_ANY;
+	TAILQ_INIT(&worker.base.events);
+	assert_int_equal(pmv_roce_cq_create(&worker.base, cqe, &cq), 0);
 	return cq;
 }
 
@@ -56,8 +56,8 @@ cq__sizes(void **state)
 		pmv_roce_cq_free(cq);
 	}
 	cq = NULL;
-	assert_int_equal(pmv_roce_cq_create(&worker, 0, &cq), -EINVAL);
-	assert_int_equal(pmv_roce_cq_create(&worker, PMV_ROCE_CQE_MAX + 1, &cq), -EINVAL);
+	assert_int_equal(pmv_roce_cq_create(&worker.base, 0, &cq), -EINVAL);
+	assert_int_equal(pmv_roce_cq_create(&worker.base, PMV_ROCE_CQE_MAX + 1, &cq), -EINVAL);
 	assert_null(cq);
 }
 
@@ -102,10 +102,10 @@ cq__overrun(void **state)
 
 	for (uint64_t i = 0; i < 4; i++)
 		push(cq, i);
-	assert_true(TAILQ_EMPTY(&worker.events));
+	assert_true(TAILQ_EMPTY(&worker.base.events));
 	for (int again = 0; again < 3; again++)
 		assert_null(pmv_roce_cq_push(cq));
-	assert_ptr_equal(TAILQ_FIRST(&worker.events), &cq->event);
+	assert_ptr_equal(TAILQ_FIRST(&worker.base.events), &cq->event);
 	assert_null(TAILQ_NEXT(&cq->event, link));
 	assert_int_equal(cq->event.pending, 1u << PMV_EVENT_CQ_ERR);
 	pmv_roce_cq_query(cq, &attr);
