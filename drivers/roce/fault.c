@@ -28,8 +28,9 @@ struct rule {
 /* A frame that waits. */
 struct held {
 	struct rte_mbuf *m;
-	uint64_t due; /* ticks */
+	uint64_t due; /* ticks; while fresh: from the next look at the clock */
 	enum pmv_fault_dir dir;
+	bool fresh;
 };
 
 struct pmv_roce_fault {
@@ -182,7 +183,7 @@ delay(struct pmv_roce_worker *w, const struct rule *rule, enum pmv_fault_dir dir
 	if (fault->nb_held == PMV_ROCE_FAULT_HELD)
 		return false;
 	fault->held[fault->nb_held++] =
-		(struct held){ m, w->base.now + rule->r.delay_us * w->ticks_per_us, dir };
+		(struct held){ m, rule->r.delay_us * w->ticks_per_us, dir, true };
 	fault->counts.delayed++;
 	return true;
 }
@@ -210,7 +211,7 @@ act(struct pmv_roce_worker *w, struct rule *rule, enum pmv_fault_dir dir, struct
 	case PMV_FAULT_REORDER:
 		if (swap->m != NULL) /* this one overtakes already */
 			return 1;
-		*swap = (struct held){ m, w->base.now + SWAP_US * w->ticks_per_us, dir };
+		*swap = (struct held){ m, SWAP_US * w->ticks_per_us, dir, true };
 		fault->counts.reordered++;
 		return 0;
 	case PMV_FAULT_CORRUPT:
@@ -241,6 +242,17 @@ pmv_roce_fault_pass(struct pmv_roce_worker *w, enum pmv_fault_dir dir, struct rt
 	return nb;
 }
 
+/* A post comes between turns, when the worker's clock is as old as the last turn: the time of a
+ * frame begins with the turn that finds it. */
+static inline bool
+is_due(const struct pmv_roce_worker *w, struct held *h, uint64_t now)
+{
+	if (h->fresh)
+		h->due += w->base.now;
+	h->fresh = false;
+	return h->due <= now;
+}
+
 uint32_t
 pmv_roce_fault_due(struct pmv_roce_worker *w, enum pmv_fault_dir dir, uint64_t now,
 	struct rte_mbuf **out, uint32_t nb)
@@ -251,14 +263,14 @@ pmv_roce_fault_due(struct pmv_roce_worker *w, enum pmv_fault_dir dir, uint64_t n
 
 	if (nb == 0)
 		return 0;
-	if (swap->m != NULL && swap->due <= now) {
+	if (swap->m != NULL && is_due(w, swap, now)) {
 		out[nb_out++] = swap->m;
 		swap->m = NULL;
 	}
 	for (uint32_t i = 0; i < fault->nb_held; i++) {
 		struct held *h = &fault->held[i];
 
-		if (h->dir == dir && h->due <= now && nb_out < nb)
+		if (h->dir == dir && is_due(w, h, now) && nb_out < nb)
 			out[nb_out++] = h->m;
 		else
 			fault->held[kept++] = *h;

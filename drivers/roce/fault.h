@@ -25,7 +25,7 @@ uint32_t pmv_roce_fault_pass(struct pmv_roce_worker *w, enum pmv_fault_dir dir, 
 	struct rte_mbuf *out[PMV_ROCE_FAULT_OUT]);
 
 /* Frames of a direction whose time has come at `now`, oldest first; UINT64_MAX: all. At most nb;
- * returns how many. */
+ * returns how many. To be called each turn: the time of a frame begins with the first call. */
 uint32_t pmv_roce_fault_due(struct pmv_roce_worker *w, enum pmv_fault_dir dir, uint64_t now,
 	struct rte_mbuf **out, uint32_t nb);
 

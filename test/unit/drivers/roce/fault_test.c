@@ -240,6 +240,7 @@ fault__delay(void **state)
 	for (uint32_t i = 0; i < 5; i++) {
 		w->base.now = now + i * us;
 		assert_int_equal(pass(r, i & 1 ? PMV_FAULT_RX : PMV_FAULT_TX, i, n), 0);
+		assert_int_equal(due(r, i & 1 ? PMV_FAULT_RX : PMV_FAULT_TX, w->base.now, n), 0);
 	}
 	assert_int_equal(due(r, PMV_FAULT_TX, now + 52 * us, n), 2);
 	assert_int_equal(n[0], 0);
@@ -448,6 +449,40 @@ fault__under_traffic(void **state)
 	rig_close(r);
 }
 
+/* A program that was away for long and posts between two turns: the time of a frame that is held
+ * begins with the next turn, not with the last. */
+static void
+fault__time_of_a_post(void **state)
+{
+	static const enum pmv_fault_action actions[] = { PMV_FAULT_DELAY, PMV_FAULT_REORDER };
+
+	for (size_t i = 0; i < RTE_DIM(actions); i++) {
+		struct rig *r = rig_open(&plain);
+		struct pmv_fault_rule rule = { actions[i], PMV_FAULT_TX, 0, 1, ANY,
+			.delay_us = 100 };
+		const struct pmv_sge sge = { (uintptr_t)r->mem[0], 64, pmv_mr_lkey(r->mr[0]) };
+		struct pmv_send_wr wr = write_wr(r, &sge, 1);
+		struct pmv_roce_worker *w = rig_worker(r, 0);
+		uint64_t us = w->ticks_per_us;
+
+		add(r, &rule, 1);
+		r->pair.now += 1000000 * us;
+		assert_int_equal(pmv_post_send(r->rc[0], &wr, 1), 1);
+		assert_int_equal(pmv_roce_fault_held(w), 1);
+		pmv_worker_poll_at(&w->base, r->pair.now);
+		assert_int_equal(pmv_roce_fault_held(w), 1);
+		pmv_worker_poll_at(&w->base, r->pair.now + 99 * us);
+		assert_int_equal(pmv_roce_fault_held(w), 1);
+		pmv_worker_poll_at(&w->base, r->pair.now + 100 * us);
+		assert_int_equal(pmv_roce_fault_held(w), 0);
+		r->pair.now += 100 * us;
+		rig_run(r, 100);
+		assert_int_equal(w->stats.retx_pkts, 0);
+		clear(r);
+		rig_close(r);
+	}
+}
+
 static void
 fault__clear_lets_go(void **state)
 {
@@ -489,6 +524,7 @@ main(void)
 		cmocka_unit_test(fault__corrupt),
 		cmocka_unit_test(fault__filters),
 		cmocka_unit_test(fault__under_traffic),
+		cmocka_unit_test(fault__time_of_a_post),
 		cmocka_unit_test(fault__clear_lets_go),
 	};
 
