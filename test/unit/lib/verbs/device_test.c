@@ -10,13 +10,25 @@
 
 #include <cmocka.h>
 
+#include <rte_eal.h>
 #include <rte_ethdev.h>
 
 #include "lib/verbs/ctl_channel.h"
 #include "test/harness/eal.h"
+#include "test/harness/log_lines.h"
 #include "test/unit/lib/verbs/fake_driver.h"
 
 static struct pmv_test_link *link;
+static bool is_secondary;
+
+/* A secondary process needs hugepages that it shares with its primary; the answer is the same. */
+enum rte_proc_type_t __wrap_rte_eal_process_type(void);
+
+enum rte_proc_type_t
+__wrap_rte_eal_process_type(void)
+{
+	return is_secondary ? RTE_PROC_SECONDARY : RTE_PROC_PRIMARY;
+}
 
 static int
 setup(void **state)
@@ -192,6 +204,22 @@ close__while_used(void **state)
 	assert_int_equal(pmv_query_device(NULL, NULL), -EINVAL);
 }
 
+static void
+open__secondary_process(void **state)
+{
+	struct pmv_device_param p = param(0);
+	struct pmv_device *dev = NULL;
+
+	is_secondary = true;
+	REFUSED(-ENOTSUP, "secondary", pmv_device_open(&p, &dev));
+	is_secondary = false;
+	assert_int_equal(pmv_test_refused_failures(), 0);
+	assert_null(dev);
+	assert_int_equal(fake.nb_devices, 0);
+	assert_int_equal(pmv_device_open(&p, &dev), 0); /* nothing is left behind */
+	assert_int_equal(pmv_device_close(dev), 0);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -199,6 +227,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(open__resolves_defaults),
+		T(open__secondary_process),
 		T(open__a_port_without_mac_gets_one),
 		T(open__refuses_wrong_arguments),
 		T(open__a_port_that_does_not_fit),
