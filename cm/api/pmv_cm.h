@@ -165,12 +165,14 @@ PMV_API int pmv_cm_destroy_id(struct pmv_cm_id *id);
 PMV_API int pmv_cm_bind_addr(struct pmv_cm_id *id, const struct sockaddr *addr);
 
 /** Starts address resolution; ADDR_RESOLVED or ADDR_ERROR (-ETIMEDOUT, -ENETUNREACH, -EADDRINUSE no
- * local port is left for this destination) follows. After ADDR_ERROR it may be called again; a src
- * with a port stays bound then.
- * @param src  NULL: chosen by the route, or the id is bound. @param timeout_ms  1..600,000.
- * @return 0; -EINVAL state, an address (families differ, link-local without scope), timeout_ms, or
- * events of earlier calls not given back; -ENODEV no device has an address of that family;
- * -EADDRNOTAVAIL, -EADDRINUSE src. */
+ * local port is left for this destination) follows. After ADDR_ERROR it may be called again, also
+ * with the same arguments: a src with a port stays bound then, as by pmv_cm_bind_addr() and as in
+ * rdma_cm; without a port the id is unbound again. A call that is refused binds nothing.
+ * @param src  NULL: chosen by the route, or the id is bound. Of a bound id only what it is bound to
+ * (port 0: its own); rdma_cm would ignore anything else. @param timeout_ms  1..600,000.
+ * @return 0; -EINVAL state, an address (families differ, link-local without scope, src is not what
+ * the id is bound to), timeout_ms, or events of earlier calls not given back; -ENODEV no device has
+ * an address of that family; -EADDRNOTAVAIL, -EADDRINUSE src. */
 PMV_API int pmv_cm_resolve_addr(struct pmv_cm_id *id, const struct sockaddr *src,
 	const struct sockaddr *dst, uint32_t timeout_ms);
 

@@ -4,8 +4,9 @@
  * <pmverbs/pmv_cm.h>.
  *
  * For all functions that return an errno: NULL where an object or a result is wanted is -EINVAL and
- * is not listed at each. Functions of the data path and those that return a field of an object take
- * valid objects only.
+ * is not listed at each. A call that is refused logs one line, which names the argument; calls that
+ * are polled (events, operations) return -EINVAL without one. Functions of the data path and those
+ * that return a field of an object take valid objects only.
  */
 #ifndef PMV_H
 #define PMV_H

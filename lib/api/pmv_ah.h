@@ -27,7 +27,7 @@ struct pmv_ah_attr {
  * Makes an address handle; usable by every worker of the device. It keeps the MAC that the next hop
  * has now.
  * @return 0; -EINVAL a bad attribute; -EHOSTUNREACH the next hop's MAC is not known (resolve it
- * through the connection manager or pmv_neigh_set()); -ENOMEM.
+ * through the connection manager or pmv_neigh_set()); -ENOTSUP the driver offers no UD; -ENOMEM.
  * @note Context: any thread.
  */
 PMV_API int pmv_create_ah(

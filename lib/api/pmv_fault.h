@@ -49,16 +49,18 @@ struct pmv_fault_counts {
 /** Adds a rule (8 at most; the first that matches acts).
  * @param seed  of the rule's random numbers
  * @return 0; -EINVAL a field is out of range (the log names it); -ENOSPC 8 rules are there;
- * -ENOMEM; -EPERM the caller does not own the worker.
+ * -ENOTSUP the driver cannot; -ENOMEM; -EPERM the caller does not own the worker.
  * @note Context: owner lcore of the worker, or any one thread while detached. */
 PMV_API int pmv_fault_add(
 	struct pmv_worker *worker, const struct pmv_fault_rule *rule, uint64_t seed);
 
-/** Removes all rules; frames held back are sent or delivered. @return 0; -EPERM. @note Context: as
- * above. */
+/** Removes all rules and sets the counters of pmv_fault_query() to zero; frames held back are sent
+ * or delivered. @return 0; -EPERM. @note Context: as above. */
 PMV_API int pmv_fault_clear(struct pmv_worker *worker);
 
-/** @return 0; -EPERM. @note Context: as above. */
+/** Tells what the rules have done since the first was added, or since the last pmv_fault_clear():
+ * right behind it all counters are zero, so ask before. @return 0; -EPERM. @note Context: as above.
+ */
 PMV_API int pmv_fault_query(struct pmv_worker *worker, struct pmv_fault_counts *ret_counts);
 
 #ifdef __cplusplus

@@ -84,8 +84,12 @@ counts(struct rig *r)
 static void
 clear(struct rig *r)
 {
+	struct pmv_fault_counts c, zero = { 0 };
+
 	assert_int_equal(pmv_fault_clear(r->pair.node[0].worker[0]), 0);
 	assert_null(rig_worker(r, 0)->fault);
+	c = counts(r);
+	assert_memory_equal(&c, &zero, sizeof(c));
 }
 
 static void

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "test/harness/eal.h"
+#include "test/harness/log_lines.h"
 #include "test/unit/lib/verbs/fake_driver.h"
 
 static struct fake_node n;
@@ -153,6 +154,7 @@ neigh_set__a_change_reaches_the_workers(void **state)
 static void
 neigh_set__full_mailbox_changes_nothing(void **state)
 {
+	const char *text;
 	uint32_t nb = 0;
 	int rc;
 
@@ -168,7 +170,9 @@ neigh_set__full_mailbox_changes_nothing(void **state)
 	} while (rc == 0);
 	assert_int_equal(resolve("10.0.0.9", 0), 0);
 	assert_memory_equal(mac, nb & 1 ? mac_b : mac_a, 6);
+	pmv_test_log_begin();
 	assert_int_equal(set("10.0.0.9", nb & 1 ? mac_a : mac_b), -EAGAIN);
+	assert_int_equal(pmv_test_log_end(&text), 0);
 	assert_int_equal(resolve("10.0.0.9", 0), 0);
 	assert_memory_equal(mac, nb & 1 ? mac_b : mac_a, 6);
 	n.worker[0]->owner--;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "test/harness/eal.h"
+#include "test/harness/log_lines.h"
 #include "test/unit/lib/verbs/fake_driver.h"
 
 static struct fake_node n;
@@ -373,9 +374,11 @@ submit__full_mailbox_is_eagain_and_undone(void **state)
 		filler[i] = (struct pmv_op){ .commit = nothing };
 		assert_int_equal(pmv_lcore_mailbox_submit(n.worker[0], &filler[i]), 0);
 	}
-	assert_int_equal(pmv_modify_qp_submit(qp, &a, TO_INIT, &op), -EAGAIN);
+	/* An answer, not an error: no word, or a retry each turn would fill the log. */
+	REFUSED(-EAGAIN, NULL, pmv_modify_qp_submit(qp, &a, TO_INIT, &op));
 	assert_int_equal(fake.nb_aborts, 1);
-	assert_int_equal(pmv_destroy_qp_submit(qp, &op), -EAGAIN);
+	REFUSED(-EAGAIN, NULL, pmv_destroy_qp_submit(qp, &op));
+	assert_int_equal(pmv_test_refused_failures(), 0);
 	detach_elsewhere();
 	assert_int_equal(pmv_modify_qp_submit(qp, &a, TO_INIT, &op), 0);
 	assert_int_equal(pmv_op_poll(&op), 0);
