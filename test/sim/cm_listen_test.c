@@ -34,6 +34,9 @@ cm_listen__address_in_use(void **state)
 		{ "fd00::2", "fd00::2", true },
 		{ "::", "fd00::2", true },
 		{ "::", "192.168.10.2", true }, /* [::] takes IPv4 too */
+		{ "192.168.10.2", "::", true },
+		{ "0.0.0.0", "::", true },
+		{ "fd00::2", "0.0.0.0", false },
 		{ "192.168.10.2", "fd00::2", false },
 	};
 
