@@ -79,7 +79,7 @@ cm_listen__address_free_again(void **state)
 	cm_lab_close(&lab);
 }
 
-/* IBTA 12.11.1: SIDR_REQ: status 1, service not supported, with its request ID, service ID and
+/* IBTA 12.11: SIDR_REQ: status 1, service not supported, with its request ID, service ID and
  * transaction ID; no id, no event, the same for a copy; a SIDR_REP that nobody asked for is
  * dropped. A listener for connections is none for datagrams. */
 static void

@@ -96,7 +96,7 @@ event_of(struct rig *r, int side, struct pmv_event *ev)
 	return pmv_worker_get_event(r->pair.node[side].worker[0], ev);
 }
 
-/* IBTA 9.3.5.4: finished messages, a READ when it is taken; 24 bits; not what is only begun, nor
+/* IBTA 9.3.5: finished messages, a READ when it is taken; 24 bits; not what is only begun, nor
  * what was refused, nor what is seen again. */
 static void
 responder__msn(void **state)
@@ -212,7 +212,7 @@ open_rtr(struct rig *r)
 	return qp;
 }
 
-/* IBTA 11.6.3.2: the first request in RTR raises COMM_EST, once, and is executed; in RTS none does.
+/* IBTA 11.6.3: the first request in RTR raises COMM_EST, once, and is executed; in RTS none does.
  */
 static void
 responder__first_request_in_rtr(void **state)

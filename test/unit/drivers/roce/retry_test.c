@@ -227,7 +227,7 @@ retry_loss__after_timeout(void **state)
 	close_bench(&b);
 }
 
-/* IBTA 9.7.5.2.8: nothing before the wait is over, whatever is due; each is charged; 7 is for ever.
+/* IBTA 9.7.6: nothing before the wait is over, whatever is due; each is charged; 7 is for ever.
  */
 static void
 retry_rnr__waits_and_charges(void **state)
