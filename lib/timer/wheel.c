@@ -248,6 +248,9 @@ pmv_wheel_advance(
 	uint32_t budget = max_expired + PMV_WHEEL_CASCADE_MAX;
 	uint32_t n = 0;
 
+	/* most turns begin within the step of the one before */
+	if (target <= w->cur && list_is_empty(&w->due) && list_is_empty(&w->cascade))
+		return 0;
 	do {
 		budget = cascade_drain(w, budget);
 		n += due_drain(w, max_expired - n, cb, arg);

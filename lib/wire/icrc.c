@@ -174,6 +174,18 @@ pmv_icrc_start_ip_udp(const uint8_t *l3, bool is_v6)
 	return start_copied(l3, is_v6 ? mask_ipv6 : mask_ipv4, len, len);
 }
 
+uint32_t
+pmv_icrc_bth_begin(uint32_t state, const uint8_t *bth)
+{
+	uint32_t v;
+
+	memcpy(&v, bth, sizeof(v));
+	state ^= v;
+	state = crc_table[3][state & 0xff] ^ crc_table[2][(state >> 8) & 0xff] ^
+		crc_table[1][(state >> 16) & 0xff] ^ crc_table[0][state >> 24];
+	return state ^ 0xff;
+}
+
 bool
 pmv_icrc_packet_check(const uint8_t *l3, bool is_v6, uint32_t len)
 {

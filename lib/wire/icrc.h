@@ -30,6 +30,17 @@ uint32_t pmv_icrc_start(const uint8_t *l3, bool is_v6, uint32_t len);
  * length. */
 uint32_t pmv_icrc_start_ip_udp(const uint8_t *l3, bool is_v6);
 
+/* Bytes of the BTH that pmv_icrc_bth_begin() covers: up to the one that is masked. */
+#define PMV_ICRC_BTH_BEGIN 4u
+
+/*
+ * The register after the BTH's first four bytes, made ready for the fifth (FECN, BECN, reserved),
+ * which counts as ones: XOR the fifth byte as it stands in the frame into the result, and plain
+ * pmv_icrc_update() may go on over the frame's bytes from the fifth on. state: the register after
+ * the UDP header. (A byte and the register's low byte meet in an XOR, so either may be corrected.)
+ */
+uint32_t pmv_icrc_bth_begin(uint32_t state, const uint8_t *bth);
+
 /* The register after len more bytes. len may be 0. */
 uint32_t pmv_icrc_update(uint32_t state, const uint8_t *buf, uint32_t len);
 
