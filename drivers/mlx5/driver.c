@@ -34,8 +34,9 @@ drop_frame(struct pmv_worker *w, struct rte_mbuf *m)
 }
 
 static void
-no_run(struct pmv_worker *w)
+run(struct pmv_worker *w)
 {
+	pmv_mlx5_post_flush(w);
 }
 
 static bool
@@ -80,7 +81,7 @@ static const struct pmv_driver_ops mlx5_ops = {
 	.worker_rx = no_rx,
 	.worker_input = all_foreign,
 	.worker_frame = drop_frame,
-	.worker_run = no_run,
+	.worker_run = run,
 	.worker_flush = pmv_mlx5_post_flush,
 	.worker_idle = is_idle,
 	.pd_init = pmv_mlx5_pd_init,

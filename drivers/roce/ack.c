@@ -40,11 +40,47 @@ pmv_roce_ack_owe_nak(
 	link_qp(w, qp);
 }
 
+static void
+let_go(struct pmv_roce_ack *ack)
+{
+	rte_pktmbuf_free(ack->m); /* NULL is fine */
+	ack->m = NULL;
+}
+
 void
 pmv_roce_ack_forgive(struct pmv_roce_qp *qp)
 {
-	if (!is_nak(&qp->ack))
-		qp->ack.owed = false;
+	if (is_nak(&qp->ack))
+		return;
+	qp->ack.owed = false;
+	let_go(&qp->ack);
+}
+
+bool
+pmv_roce_ack_keep(struct pmv_roce_qp *qp, struct rte_mbuf *m)
+{
+	if (qp->ack.m != NULL || m->nb_segs != 1 || !RTE_MBUF_DIRECT(m) ||
+		rte_mbuf_refcnt_read(m) != 1 ||
+		(uint32_t)(m->buf_len - m->data_off) <
+			PMV_ROCE_HDR_BYTES + PMV_AETH_LEN + PMV_ICRC_LEN)
+		return false;
+	qp->ack.m = m;
+	return true;
+}
+
+/* The frame to write; the BTH's place in it. NULL: no mbuf. */
+static uint8_t *
+begin(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct rte_mbuf **ret_m)
+{
+	struct rte_mbuf *m = qp->ack.m;
+
+	if (unlikely(m == NULL))
+		return pmv_roce_packet_begin(
+			w, w->ack_pool, &qp->hdr, PMV_BTH_LEN + PMV_AETH_LEN, ret_m);
+	qp->ack.m = NULL;
+	m->ol_flags = 0;
+	*ret_m = m;
+	return pmv_roce_packet_start(m, &qp->hdr, PMV_BTH_LEN + PMV_AETH_LEN);
 }
 
 static void
@@ -67,11 +103,8 @@ count(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 bool
 pmv_roce_ack_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
-	struct pmv_bth bth = { .opcode = PMV_OPCODE_RC_ACK,
-		.migreq = true,
-		.pkey = PMV_PKEY_DEFAULT,
-		.dqpn = qp->dest_qpn };
 	const struct pmv_aeth aeth = { qp->ack.syndrome, qp->resp.msn };
+	struct pmv_psn psn;
 	struct rte_mbuf *m;
 	uint8_t *p;
 
@@ -79,11 +112,11 @@ pmv_roce_ack_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		return true;
 	if (!pmv_roce_tx_ctl_room(&w->tx))
 		return false;
-	m = pmv_roce_packet_begin(w, w->ack_pool, &qp->hdr, PMV_BTH_LEN + PMV_AETH_LEN, &p);
-	if (unlikely(m == NULL))
+	p = begin(w, qp, &m);
+	if (unlikely(p == NULL))
 		return false;
-	bth.psn = is_nak(&qp->ack) ? qp->ack.psn : pmv_psn_add(qp->resp.epsn, PMV_PSN_MASK);
-	pmv_bth_build(p, &bth);
+	psn = is_nak(&qp->ack) ? qp->ack.psn : pmv_psn_add(qp->resp.epsn, PMV_PSN_MASK);
+	pmv_roce_packet_bth(p, pmv_roce_bth_word0(PMV_OPCODE_RC_ACK, false, 0), false, psn);
 	pmv_aeth_build(p + PMV_BTH_LEN, &aeth);
 	if (unlikely(pmv_roce_packet_finish(w, &qp->hdr, m) != 0)) {
 		rte_pktmbuf_free(m);
@@ -115,7 +148,10 @@ pmv_roce_ack_flush(struct pmv_roce_worker *w)
 void
 pmv_roce_ack_drop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
+	if (qp->ack.owed && pmv_roce_rdatomic_pending(&qp->resp.rd) == NULL)
+		(void)pmv_roce_ack_send(w, qp);
 	qp->ack.owed = false;
+	let_go(&qp->ack);
 	if (!qp->ack.linked)
 		return;
 	qp->ack.linked = false;

@@ -132,7 +132,7 @@ pmv_roce_attach_bytes(struct pmv_roce_worker *w, struct rte_mbuf *m, uint8_t *pt
 		w->stats.attach_busy++;
 		return -EAGAIN;
 	}
-	seg = rte_pktmbuf_alloc(w->base.pool);
+	seg = pmv_roce_spare_take(&w->spare);
 	if (unlikely(seg == NULL)) {
 		w->stats.attach_busy++;
 		return -EAGAIN;

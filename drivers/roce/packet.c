@@ -14,11 +14,10 @@
 #include "lib/wire/flow_label.h"
 #include "lib/wire/icrc.h"
 
-#define DSCP_MASK     0xfcu
-#define TRAILER_BYTES (3u + PMV_ICRC_LEN) /* pad at most, ICRC */
-#define BTH_MASKED    4u                  /* FECN, BECN, reserved: ones under the ICRC */
+#define DSCP_MASK 0xfcu
 
-_Static_assert(PMV_ROCE_HDR_BYTES >= PMV_ETH_IP_LEN_MAX, "a template holds every header");
+_Static_assert(
+	PMV_ROCE_HDR_BYTES >= PMV_ETH_IP_LEN_MAX + PMV_BTH_LEN, "a template holds every header");
 
 int
 pmv_roce_hdr_init(struct pmv_roce_hdr *h, const struct pmv_device *dev, const struct pmv_av *av,
@@ -34,69 +33,49 @@ pmv_roce_hdr_init(struct pmv_roce_hdr *h, const struct pmv_device *dev, const st
 		.ttl = av->hop_limit != 0 ? av->hop_limit : dev->param.hop_limit,
 		.udp_sport = av->udp_sport != 0 ? av->udp_sport : pmv_flow_label_sport(label),
 	};
+	const struct pmv_bth bth = { .pkey = PMV_PKEY_DEFAULT, .dqpn = remote_qpn };
+	int err;
 
 	memcpy(p.dst_mac, &av->dmac, sizeof(p.dst_mac));
 	memcpy(p.src_mac, &dev->mac, sizeof(p.src_mac));
 	memcpy(p.src_gid, av->sgid.raw, sizeof(p.src_gid));
 	memcpy(p.dst_gid, av->dgid.raw, sizeof(p.dst_gid));
 	memset(h, 0, sizeof(*h));
-	return pmv_eth_ip_build(h->bytes, &p, &h->tmpl);
-}
-
-struct rte_mbuf *
-pmv_roce_packet_begin(struct pmv_roce_worker *w, struct rte_mempool *pool,
-	const struct pmv_roce_hdr *h, uint32_t hdr_len, uint8_t **ret_bth)
-{
-	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
-	uint8_t *dst;
-
-	if (unlikely(m == NULL)) {
-		w->stats.no_mbuf++;
-		return NULL;
-	}
-	dst = rte_pktmbuf_mtod(m, uint8_t *);
-	memcpy(dst, h->bytes, PMV_ROCE_HDR_BYTES);
-	m->data_len = (uint16_t)(h->tmpl.hdr_len + hdr_len);
-	m->pkt_len = m->data_len;
-	*ret_bth = dst + h->tmpl.hdr_len;
-	return m;
+	err = pmv_eth_ip_build(h->bytes, &p, &h->tmpl);
+	if (err == 0)
+		pmv_bth_build(h->bytes + h->tmpl.hdr_len, &bth);
+	return err;
 }
 
 uint8_t *
-pmv_roce_packet_payload(struct rte_mbuf *m, uint32_t len)
+pmv_roce_packet_begin(struct pmv_roce_worker *w, struct rte_mempool *pool,
+	const struct pmv_roce_hdr *h, uint32_t hdr_len, struct rte_mbuf **ret_m)
 {
-	uint8_t *p = rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len);
-
-	if (unlikely(len + TRAILER_BYTES > rte_pktmbuf_tailroom(m)))
+	*ret_m = rte_pktmbuf_alloc(pool);
+	if (unlikely(*ret_m == NULL)) {
+		w->stats.no_mbuf++;
 		return NULL;
-	m->data_len = (uint16_t)(m->data_len + len);
-	m->pkt_len += len;
-	return p;
-}
-
-/* hdr: the frame, its lengths set for roce_len. */
-static inline uint32_t
-crc_begin(struct pmv_roce_hdr *h, const uint8_t *hdr, uint32_t roce_len)
-{
-	uint32_t i = (roce_len >> 2) & (PMV_ROCE_HDR_CRCS - 1);
-
-	if (unlikely(h->crc_len[i] != roce_len)) {
-		h->crc_state[i] = pmv_icrc_start_ip_udp(hdr + h->tmpl.l3_off, h->tmpl.is_v6);
-		h->crc_len[i] = (uint16_t)roce_len;
 	}
-	return h->crc_state[i];
+	return pmv_roce_packet_start(*ret_m, h, hdr_len);
 }
 
-/* Goes on over the first segment's bytes from the BTH on. */
-static inline uint32_t
-crc_bth(uint32_t state, uint8_t *bth, uint32_t len)
+/* A frame of another length than the last: tells its lengths, and so does the template now. DF is
+ * set, so one ID will do (RFC 6864). */
+void
+pmv_roce_hdr_set_len(struct pmv_roce_hdr *h, uint8_t *hdr, uint32_t roce_len)
 {
-	uint8_t marks = bth[BTH_MASKED];
+	pmv_eth_ip_set_len(h->bytes, &h->tmpl, roce_len, 0);
+	memcpy(hdr, h->bytes, h->tmpl.hdr_len);
+	h->roce_len = roce_len;
+}
 
-	bth[BTH_MASKED] = 0xff;
-	state = pmv_icrc_update(state, bth, len);
-	bth[BTH_MASKED] = marks;
-	return state;
+void
+pmv_roce_hdr_set_crc(struct pmv_roce_hdr *h, const uint8_t *hdr, uint64_t key, uint32_t slot)
+{
+	uint32_t state = pmv_icrc_start_ip_udp(hdr + h->tmpl.l3_off, h->tmpl.is_v6);
+
+	h->crc_state[slot] = pmv_icrc_bth_begin(state, hdr + h->tmpl.hdr_len);
+	h->crc_key[slot] = key;
 }
 
 /* The frame ends in memory that is not ours to write behind: pad and ICRC get a segment of their
@@ -106,7 +85,7 @@ finish_chain(struct pmv_roce_worker *w, struct pmv_roce_hdr *h, struct rte_mbuf 
 {
 	uint8_t *hdr = rte_pktmbuf_mtod(m, uint8_t *);
 	uint32_t roce_len = m->pkt_len - h->tmpl.hdr_len + pad + PMV_ICRC_LEN;
-	struct rte_mbuf *trailer = rte_pktmbuf_alloc(w->base.pool);
+	struct rte_mbuf *trailer = pmv_roce_spare_take(&w->spare);
 	struct rte_mbuf *seg = m;
 	uint32_t state;
 	uint8_t *tail;
@@ -117,9 +96,9 @@ finish_chain(struct pmv_roce_worker *w, struct pmv_roce_hdr *h, struct rte_mbuf 
 	}
 	tail = rte_pktmbuf_mtod(trailer, uint8_t *);
 	memset(tail, 0, PMV_ICRC_LEN);
-	pmv_eth_ip_set_len(hdr, &h->tmpl, roce_len, 0);
-	state = crc_bth(
-		crc_begin(h, hdr, roce_len), hdr + h->tmpl.hdr_len, m->data_len - h->tmpl.hdr_len);
+	state = pmv_icrc_update(pmv_roce_hdr_close(h, hdr, roce_len),
+		hdr + h->tmpl.hdr_len + PMV_ICRC_BTH_BEGIN,
+		m->data_len - h->tmpl.hdr_len - PMV_ICRC_BTH_BEGIN);
 	while (seg->next != NULL) {
 		seg = seg->next;
 		state = pmv_icrc_update(
@@ -137,23 +116,14 @@ finish_chain(struct pmv_roce_worker *w, struct pmv_roce_hdr *h, struct rte_mbuf 
 int
 pmv_roce_packet_finish(struct pmv_roce_worker *w, struct pmv_roce_hdr *h, struct rte_mbuf *m)
 {
-	uint8_t *hdr = rte_pktmbuf_mtod(m, uint8_t *);
-	uint8_t *bth = hdr + h->tmpl.hdr_len;
-	uint8_t *tail = hdr + m->data_len;
+	const uint8_t *bth = rte_pktmbuf_mtod_offset(m, const uint8_t *, h->tmpl.hdr_len);
 	uint32_t pad = (bth[1] >> 4) & 3; /* PadCnt */
-	uint32_t roce_len;
-	uint32_t state;
+	struct pmv_roce_seal s;
 
 	if (unlikely(m->nb_segs > 1))
 		return finish_chain(w, h, m, pad);
-	memset(tail, 0, PMV_ICRC_LEN); /* pad is zero; the ICRC overwrites the rest */
-	roce_len = m->data_len - h->tmpl.hdr_len + pad + PMV_ICRC_LEN;
-	pmv_eth_ip_set_len(
-		hdr, &h->tmpl, roce_len, 0); /* DF is set, so one ID will do (RFC 6864) */
-	state = crc_bth(crc_begin(h, hdr, roce_len), bth, roce_len - PMV_ICRC_LEN);
-	pmv_icrc_store(tail + pad, state);
-	m->data_len = (uint16_t)(m->data_len + pad + PMV_ICRC_LEN);
-	m->pkt_len = m->data_len;
+	s = pmv_roce_packet_close(h, m, m->data_len - h->tmpl.hdr_len, pad);
+	pmv_icrc_store(s.from + s.len, pmv_icrc_update(s.state, s.from, s.len));
 	return 0;
 }
 

@@ -9,8 +9,8 @@
 
 #include <rte_branch_prediction.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
+#ifdef __x86_64__
+#include <immintrin.h>
 #endif
 
 /*
@@ -29,32 +29,42 @@
 		len -= sizeof(v_);                                                                 \
 	} while (0)
 
-#ifdef __SSE2__
+#ifdef __x86_64__
 
-/* dst is aligned to 16; an aligned 16-byte store never shows an 8-byte half in parts. volatile
+/* dst is aligned to 16; an aligned store of 16 bytes never shows an 8-byte word in parts. volatile
  * keeps the order of the stores. */
-#define BULK_BYTES 64u
+#define STEP_BYTES 16u
 static inline void
-bulk_put(uint8_t *dst, const uint8_t *src)
+step_put(uint8_t *dst, const uint8_t *src)
 {
-	volatile __m128i *to = (volatile __m128i *)(void *)dst;
-	const __m128i *from = (const __m128i *)(const void *)src;
-	__m128i a = _mm_loadu_si128(from);
-	__m128i b = _mm_loadu_si128(from + 1);
-	__m128i c = _mm_loadu_si128(from + 2);
-	__m128i d = _mm_loadu_si128(from + 3);
+	*(volatile __m128i *)(void *)dst = _mm_loadu_si128((const void *)src);
+}
 
-	to[0] = a;
-	to[1] = b;
-	to[2] = c;
-	to[3] = d;
+static bool has_lines;
+
+__attribute__((constructor)) static void
+place_init(void)
+{
+	__builtin_cpu_init();
+	has_lines = __builtin_cpu_supports("avx512f");
+}
+
+/* Whole cache lines; dst is aligned to one. Returns the bytes placed. */
+__attribute__((target("avx512f"))) static uint32_t
+lines_put(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	uint32_t at = 0;
+
+	for (; len - at >= RTE_CACHE_LINE_SIZE; at += RTE_CACHE_LINE_SIZE)
+		*(volatile __m512i *)(void *)(dst + at) = _mm512_loadu_si512(src + at);
+	return at;
 }
 
 #else
 
-#define BULK_BYTES 8u
+#define STEP_BYTES 8u
 static inline void
-bulk_put(uint8_t *dst, const uint8_t *src)
+step_put(uint8_t *dst, const uint8_t *src)
 {
 	uint64_t v;
 
@@ -62,11 +72,43 @@ bulk_put(uint8_t *dst, const uint8_t *src)
 	__atomic_store_n((uint64_t *)(void *)dst, v, __ATOMIC_RELEASE);
 }
 
+static const bool has_lines = false;
+
+static inline uint32_t
+lines_put(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	return 0;
+}
+
 #endif
+
+/* dst is aligned to STEP_BYTES. Returns the bytes placed: all but what is shorter than a step. */
+static inline uint32_t
+steps_put(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	uint32_t at = 0;
+
+	if (has_lines && len >= 2 * RTE_CACHE_LINE_SIZE) {
+		for (; ((uintptr_t)(dst + at) & (RTE_CACHE_LINE_SIZE - 1)) != 0; at += STEP_BYTES)
+			step_put(dst + at, src + at);
+		at += lines_put(dst + at, src + at, len - at);
+	}
+	for (; len - at >= 4 * STEP_BYTES; at += 4 * STEP_BYTES) {
+		step_put(dst + at, src + at);
+		step_put(dst + at + STEP_BYTES, src + at + STEP_BYTES);
+		step_put(dst + at + 2 * STEP_BYTES, src + at + 2 * STEP_BYTES);
+		step_put(dst + at + 3 * STEP_BYTES, src + at + 3 * STEP_BYTES);
+	}
+	for (; len - at >= STEP_BYTES; at += STEP_BYTES)
+		step_put(dst + at, src + at);
+	return at;
+}
 
 void
 pmv_roce_place_bytes(uint8_t *dst, const uint8_t *src, uint32_t len)
 {
+	uint32_t done;
+
 	/* Up to alignment by growing steps; each is aligned to its own size. When a step is longer
 	 * than what is left, so are all after it. */
 	if (((uintptr_t)dst & 1) != 0 && len >= 1)
@@ -77,8 +119,10 @@ pmv_roce_place_bytes(uint8_t *dst, const uint8_t *src, uint32_t len)
 		PUT(uint32_t, dst, src);
 	if (((uintptr_t)dst & 8) != 0 && len >= 8)
 		PUT(uint64_t, dst, src);
-	for (; len >= BULK_BYTES; len -= BULK_BYTES, dst += BULK_BYTES, src += BULK_BYTES)
-		bulk_put(dst, src);
+	done = steps_put(dst, src, len);
+	dst += done;
+	src += done;
+	len -= done;
 	while (len >= 8)
 		PUT(uint64_t, dst, src);
 	if (len >= 4)
@@ -153,7 +197,7 @@ place_chain(uint8_t *dst, struct cursor c, uint32_t len)
 }
 
 void
-pmv_roce_place(uint8_t *dst, const struct rte_mbuf *m, uint32_t m_off, uint32_t len)
+pmv_roce_place_any(uint8_t *dst, const struct rte_mbuf *m, uint32_t m_off, uint32_t len)
 {
 	struct cursor c = { m, m_off };
 

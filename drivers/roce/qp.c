@@ -123,6 +123,7 @@ static void
 set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 {
 	qp->dest_qpn = qp->base.attr.dest_qp_num;
+	memset(&qp->peer, 0, sizeof(qp->peer));
 	/* lib/verbs made sure that both addresses are of one family: this cannot fail */
 	(void)pmv_roce_hdr_init(&qp->hdr, qp->base.pd->device, &m->av, qp->base.qpn, qp->dest_qpn);
 }

@@ -7,6 +7,7 @@
 #define PMV_ROCE_QP_H
 
 #include "drivers/roce/packet.h"
+#include "drivers/roce/peer.h"
 #include "drivers/roce/rdatomic.h"
 #include "drivers/roce/rq.h"
 #include "drivers/roce/sq.h"
@@ -58,11 +59,13 @@ struct pmv_roce_ack {
 	bool linked;        /* on worker->acks */
 	uint8_t syndrome;   /* ACK, RNR NAK or NAK */
 	struct pmv_psn psn; /* of a NAK; an ACK takes epsn - 1 when it leaves */
+	struct rte_mbuf *m; /* the frame that asked, to be written over; NULL: take a new one */
 };
 
 struct pmv_roce_qp {
 	struct pmv_qp base;
-	struct pmv_roce_hdr hdr; /* template of frames to the peer (RC) */
+	struct pmv_roce_hdr hdr;   /* template of frames to the peer (RC) */
+	struct pmv_roce_peer peer; /* what is expected of its frames; writer: rx.c */
 	uint32_t dest_qpn;
 	uint32_t mtu_bytes;
 	uint8_t mtu_shift;

@@ -22,41 +22,11 @@
 
 _Static_assert(sizeof(struct pmv_roce_region) == 64, "a key costs one line");
 
-static inline struct pmv_roce_region *
-region_of(const struct pmv_roce_regions *t, uint32_t key)
-{
-	return &t->slot[(key ^ t->slot_xor) & (t->nb_slots - 1)];
-}
-
 enum pmv_roce_region_verdict
 pmv_roce_region_grant(const struct pmv_roce_device *dev, const struct pmv_pd *pd,
 	const struct pmv_roce_span *span, uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr)
 {
-	const struct pmv_roce_region *r = region_of(&dev->regions, span->key);
-	uint64_t off;
-
-	if (unlikely(span->len == 0)) {
-		*ret_ptr = NULL;
-		if (ret_mr != NULL)
-			*ret_mr = NULL;
-		return PMV_ROCE_REGION_OK;
-	}
-	/* live-acquire: pairs with live-release in mr_reg, which publishes the fields below. */
-	if (__atomic_load_n(&r->live, __ATOMIC_ACQUIRE) != (span->key | PMV_ROCE_REGION_ALIVE))
-		return PMV_ROCE_REGION_KEY;
-	if (r->pd != pd)
-		return PMV_ROCE_REGION_PD;
-	if ((r->access & span->access) != span->access)
-		return PMV_ROCE_REGION_ACCESS;
-	/* Subtractions only: a sum of two numbers that the peer chose could wrap into the region.
-	 * An address before the start becomes a huge offset. */
-	off = span->va - r->start;
-	if (off > r->length || span->len > r->length - off)
-		return PMV_ROCE_REGION_RANGE;
-	*ret_ptr = r->ptr + off;
-	if (ret_mr != NULL)
-		*ret_mr = r->mr;
-	return PMV_ROCE_REGION_OK;
+	return pmv_roce_regions_grant(&dev->regions, pd, span, ret_ptr, ret_mr);
 }
 
 int

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "lib/driver/pmv_driver.h"
 
 struct pmv_roce_device;
@@ -80,6 +82,38 @@ struct pmv_roce_span {
 	uint32_t key;
 	uint32_t access; /* rights that must all be there (enum pmv_access_flags); 0 = local read */
 };
+
+/* As pmv_roce_region_grant(), of a device's table. */
+static inline enum pmv_roce_region_verdict
+pmv_roce_regions_grant(const struct pmv_roce_regions *t, const struct pmv_pd *pd,
+	const struct pmv_roce_span *span, uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr)
+{
+	const struct pmv_roce_region *r = &t->slot[(span->key ^ t->slot_xor) & (t->nb_slots - 1)];
+	uint64_t off;
+
+	if (unlikely(span->len == 0)) {
+		*ret_ptr = NULL;
+		if (ret_mr != NULL)
+			*ret_mr = NULL;
+		return PMV_ROCE_REGION_OK;
+	}
+	/* live-acquire: pairs with live-release in mr_reg, which publishes the fields below. */
+	if (__atomic_load_n(&r->live, __ATOMIC_ACQUIRE) != (span->key | PMV_ROCE_REGION_ALIVE))
+		return PMV_ROCE_REGION_KEY;
+	if (r->pd != pd)
+		return PMV_ROCE_REGION_PD;
+	if ((r->access & span->access) != span->access)
+		return PMV_ROCE_REGION_ACCESS;
+	/* Subtractions only: a sum of two numbers that the peer chose could wrap into the region.
+	 * An address before the start becomes a huge offset. */
+	off = span->va - r->start;
+	if (off > r->length || span->len > r->length - off)
+		return PMV_ROCE_REGION_RANGE;
+	*ret_ptr = r->ptr + off;
+	if (ret_mr != NULL)
+		*ret_mr = r->mr;
+	return PMV_ROCE_REGION_OK;
+}
 
 /*
  * Translates [va, va + len) under a key. len 0 is OK without any check and gives *ret_ptr = NULL.

@@ -4,156 +4,19 @@
 #include <errno.h>
 
 #include <rte_branch_prediction.h>
-#include <rte_memcpy.h>
 
 #include "drivers/roce/completion.h"
+#include "drivers/roce/direct.h"
+#include "drivers/roce/request.h"
 #include "drivers/roce/retry.h"
-#include "drivers/roce/sgl.h"
-#include "lib/wire/ext_hdr.h"
 
 #define TURN_PKTS_MAX                                                                              \
 	64u /* packets a QP may send in one go: other QPs and the receive side get their turn */
-#define ACKREQ_PKTS 32u /* ask at least so often; Linux rxe answers nothing else */
-
-/* What a request looks like on the wire. Opcode of packet (first, last): base[first + 2 * last]. */
-struct op_shape {
-	uint8_t base[4]; /* MIDDLE, FIRST, LAST, ONLY */
-	bool has_reth;   /* on the packet that begins the message */
-	bool has_imm;    /* on the packet that ends it */
-};
-
-static const struct op_shape op_shapes[] = {
-	[PMV_WR_RDMA_WRITE] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
-					PMV_OPCODE_RC_WRITE_LAST, PMV_OPCODE_RC_WRITE_ONLY },
-		true, false },
-	[PMV_WR_RDMA_WRITE_WITH_IMM] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
-						 PMV_OPCODE_RC_WRITE_LAST_IMM,
-						 PMV_OPCODE_RC_WRITE_ONLY_IMM },
-		true, true },
-	[PMV_WR_SEND] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
-				  PMV_OPCODE_RC_SEND_LAST, PMV_OPCODE_RC_SEND_ONLY },
-		false, false },
-	[PMV_WR_SEND_WITH_IMM] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
-					   PMV_OPCODE_RC_SEND_LAST_IMM,
-					   PMV_OPCODE_RC_SEND_ONLY_IMM },
-		false, true },
-	[PMV_WR_RDMA_READ] = { { PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST,
-				       PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST },
-		true, false },
-};
 
 static inline bool
 is_read(const struct pmv_roce_wqe *wqe)
 {
 	return wqe->opcode == PMV_WR_RDMA_READ;
-}
-
-/* The part of a request that goes out under one PSN. */
-struct piece {
-	uint32_t off;
-	uint32_t len; /* payload of the packet; 0 for a READ */
-	bool first;
-	bool last;
-};
-
-static inline struct piece
-piece_of(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, struct pmv_psn psn)
-{
-	uint32_t index = (psn.v - wqe->first.v) & PMV_PSN_MASK;
-	struct piece p = { .off = index << qp->mtu_shift };
-
-	if (is_read(wqe)) { /* one request asks for all that is missing */
-		p.first = true;
-		p.last = true;
-		return p;
-	}
-	p.first = index == 0;
-	p.last = index + 1 == wqe->nb_psn;
-	p.len = p.last ? wqe->length - p.off : qp->mtu_bytes;
-	return p;
-}
-
-/* Payload into the frame: inline bytes, attached user memory, or a copy. 0, -ENOBUFS, or -EACCES (a
- * key is bad). */
-static int
-add_payload(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
-	const struct piece *pc, struct rte_mbuf *m)
-{
-	const struct pmv_roce_sgl sgl = { (const struct pmv_sge *)(const void *)wqe->data,
-		wqe->num_sge, wqe->length };
-	struct pmv_roce_mr *mr;
-	uint8_t *dst;
-
-	if (w->attach.allowed && pc->len >= PMV_ROCE_ATTACH_BYTES_MIN &&
-		!(wqe->flags & PMV_SEND_INLINE)) {
-		uint8_t *src = pmv_roce_sgl_piece(w, qp->base.pd, &sgl, pc->off, pc->len, &mr);
-
-		if (src != NULL && pmv_roce_attach_bytes(w, m, src, pc->len,
-					   &(const struct pmv_roce_attach_for){
-						   mr, &wqe->frames_out, qp }) == 0)
-			return 0;
-	}
-	dst = pmv_roce_packet_payload(m, pc->len);
-	if (unlikely(dst == NULL))
-		return -EACCES;
-	if (wqe->flags & PMV_SEND_INLINE) {
-		rte_memcpy(dst, wqe->data + pc->off, pc->len);
-		return 0;
-	}
-	w->stats.copied_bytes += pc->len;
-	return pmv_roce_sgl_gather(w, qp->base.pd, &sgl, pc->off, dst, pc->len) ==
-			       PMV_ROCE_REGION_OK
-		       ? 0
-		       : -EACCES;
-}
-
-/* Builds the packet of `psn`, unsent. 0, -ENOBUFS, or -EACCES. */
-static int
-build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
-	struct pmv_psn psn, bool ackreq, struct rte_mbuf **ret_m)
-{
-	const struct op_shape *shape = &op_shapes[wqe->opcode];
-	const struct piece pc = piece_of(qp, wqe, psn);
-	bool reth = shape->has_reth && pc.first;
-	bool imm = shape->has_imm && pc.last;
-	struct pmv_bth bth = { .opcode = shape->base[pc.first + 2 * pc.last],
-		.migreq = true,
-		.padcnt = pmv_bth_pad(pc.len),
-		.pkey = PMV_PKEY_DEFAULT,
-		.dqpn = qp->dest_qpn,
-		.psn = psn,
-		.ackreq = ackreq,
-		.se = pc.last && !is_read(wqe) && (wqe->flags & PMV_SEND_SOLICITED) &&
-		      wqe->opcode != PMV_WR_RDMA_WRITE };
-	struct rte_mbuf *m;
-	uint8_t *p;
-	int err = 0;
-
-	m = pmv_roce_packet_begin(w, w->base.pool, &qp->hdr,
-		PMV_BTH_LEN + (reth ? PMV_RETH_LEN : 0) + (imm ? PMV_IMMDT_LEN : 0), &p);
-	if (unlikely(m == NULL))
-		return -ENOBUFS;
-	pmv_bth_build(p, &bth);
-	p += PMV_BTH_LEN;
-	if (reth) {
-		const struct pmv_reth h = { wqe->remote_addr + pc.off, wqe->rkey,
-			wqe->length - pc.off };
-
-		pmv_reth_build(p, &h);
-		p += PMV_RETH_LEN;
-	}
-	if (imm)
-		pmv_immdt_build(p, wqe->imm);
-	if (pc.len != 0)
-		err = add_payload(w, qp, wqe, &pc, m);
-	if (err == 0)
-		err = pmv_roce_packet_finish(w, &qp->hdr, m) == 0 ? 0 : -ENOBUFS;
-	if (unlikely(err != 0)) {
-		rte_pktmbuf_free(m);
-		return err;
-	}
-	*ret_m = m;
-	return 0;
 }
 
 /* Asks for an acknowledgement when something waits for it: a completion, the window, or the end of
@@ -164,12 +27,11 @@ wants_ack(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, uint32_t
 	struct pmv_psn after = pmv_psn_add(qp->win.nxt, nb_psn);
 	bool last = pmv_psn_eq(after, pmv_psn_add(wqe->first, wqe->nb_psn));
 
-	if (unlikely(pmv_psn_before(qp->win.nxt, qp->win.end)) &&
-		!pmv_psn_before(after, qp->win.end))
+	if (unlikely(!pmv_psn_eq(qp->win.nxt, qp->win.end)) && !pmv_psn_before(after, qp->win.end))
 		return true; /* the last of what was lost */
 	return (last && (wqe->signaled || qp->sq.snd + 1 == qp->sq.head)) ||
-	       qp->since_ackreq + 1 >= ACKREQ_PKTS || pmv_roce_window_room(&qp->win) <= nb_psn ||
-	       is_read(wqe);
+	       qp->since_ackreq + 1 >= PMV_ROCE_ACKREQ_PKTS ||
+	       pmv_roce_window_room(&qp->win) <= nb_psn || is_read(wqe);
 }
 
 /* Sends the packet at nxt. 0, -ENOBUFS or -EACCES; on failure nothing has changed. */
@@ -184,7 +46,7 @@ send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe
 	bool again;
 	int err;
 
-	err = build(w, qp, wqe, psn, ackreq, &m);
+	err = pmv_roce_request_build(w, qp, wqe, psn, ackreq, &m);
 	if (unlikely(err != 0))
 		return err;
 	again = pmv_roce_window_sent(&qp->win, nb_psn);
@@ -307,12 +169,16 @@ pmv_roce_requester_post(struct pmv_qp *base, const struct pmv_send_wr *wr, uint3
 	struct pmv_roce_qp *qp = pmv_roce_qp(base);
 	struct pmv_roce_worker *w = pmv_roce_qp_worker(qp);
 	uint32_t flags = 0;
-	uint32_t i;
+	uint32_t i = 0;
 	int err = 0;
 
 	if (unlikely(base->state < PMV_QPS_RTS))
 		return nb == 0 ? 0 : -ENOTCONN;
-	for (i = 0; i < nb; i++) {
+	if (likely(base->state == PMV_QPS_RTS))
+		i = pmv_roce_direct_post(w, qp, wr, nb);
+	for (uint32_t k = 0; k < i; k++)
+		flags |= wr[k].send_flags;
+	for (; i < nb; i++) {
 		err = post_one(qp, &wr[i]);
 		if (unlikely(err != 0))
 			break;
@@ -357,7 +223,7 @@ pmv_roce_requester_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 
 	if (qp->sq.ack == qp->sq.head || pmv_roce_tx_room(&w->tx) == 0)
 		return false;
-	if (build(w, qp, wqe, qp->win.una, true, &m) != 0)
+	if (pmv_roce_request_build(w, qp, wqe, qp->win.una, true, &m) != 0)
 		return false;
 	qp->stats.tx_pkts++;
 	qp->stats.retx_pkts++;

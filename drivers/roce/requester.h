@@ -8,6 +8,9 @@
 
 #include "drivers/roce/qp.h"
 
+/* An acknowledgement is asked for at least so often; Linux rxe answers nothing else. */
+#define PMV_ROCE_ACKREQ_PKTS 32u
+
 /* post_send of RC queue pairs. */
 int pmv_roce_requester_post(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb);
 

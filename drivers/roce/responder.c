@@ -121,20 +121,22 @@ rx_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce
 	executed(w, qp, p);
 }
 
-/* Takes over the RETH of a WRITE that begins. 0 or the syndrome to refuse it with. */
+/* Takes over the RETH of a WRITE that begins; *ret_dst is where it goes. 0 or the syndrome to
+ * refuse it with. */
 static uint8_t
-begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	uint8_t **ret_dst)
 {
 	struct pmv_roce_span span;
 	struct pmv_reth reth;
-	uint8_t *ptr;
 
 	pmv_reth_parse(p->bth + PMV_OFF_RETH, &reth);
 	if (!(qp->base.attr.qp_access_flags & PMV_ACCESS_REMOTE_WRITE) ||
 		reth.dma_len > PMV_RETH_LEN_MAX)
 		return PMV_SYNDROME_NAK_INV_REQ;
 	span = (struct pmv_roce_span){ reth.va, reth.dma_len, reth.rkey, PMV_ACCESS_REMOTE_WRITE };
-	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL) != PMV_ROCE_REGION_OK)
+	if (pmv_roce_regions_grant(&w->dev->regions, qp->base.pd, &span, ret_dst, NULL) !=
+		PMV_ROCE_REGION_OK)
 		return PMV_SYNDROME_NAK_REM_ACC;
 	qp->resp.write_va = reth.va;
 	qp->resp.write_rkey = reth.rkey;
@@ -143,7 +145,20 @@ begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_
 	return 0;
 }
 
-static void
+/* Looked up for every packet: the key may die in the middle of a message. */
+static bool
+goes_on_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	uint8_t **ret_dst)
+{
+	const struct pmv_roce_resp *r = &qp->resp;
+	const struct pmv_roce_span span = { r->write_va + r->msg_off, p->payload_len, r->write_rkey,
+		PMV_ACCESS_REMOTE_WRITE };
+
+	return pmv_roce_region_grant(w->dev, qp->base.pd, &span, ret_dst, NULL) ==
+	       PMV_ROCE_REGION_OK;
+}
+
+static inline void
 rx_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
 	struct pmv_roce_resp *r = &qp->resp;
@@ -158,7 +173,7 @@ rx_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 		return;
 	}
 	if (p->roce.op->pos & PMV_OPPOS_FIRST) {
-		uint8_t syndrome = begin_write(w, qp, p);
+		uint8_t syndrome = begin_write(w, qp, p, &dst);
 
 		if (unlikely(syndrome != 0)) {
 			if (imm && syndrome == PMV_SYNDROME_NAK_REM_ACC)
@@ -173,18 +188,12 @@ rx_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
 		return;
 	}
-	if (p->payload_len != 0) {
-		const struct pmv_roce_span span = { r->write_va + r->msg_off, p->payload_len,
-			r->write_rkey, PMV_ACCESS_REMOTE_WRITE };
-
-		/* looked up for every packet: the key may die in the middle of a message */
-		if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &dst, NULL) !=
-			PMV_ROCE_REGION_OK) {
-			refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
-			return;
-		}
-		pmv_roce_place(dst, p->m, p->payload_off, p->payload_len);
+	if (!(p->roce.op->pos & PMV_OPPOS_FIRST) && !goes_on_write(w, qp, p, &dst)) {
+		refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
+		return;
 	}
+	if (p->payload_len != 0)
+		pmv_roce_place(dst, p->m, p->payload_off, p->payload_len);
 	r->msg_off += p->payload_len;
 	if (imm && !complete_recv(w, qp, p, r->write_len))
 		return;
@@ -287,6 +296,37 @@ fits_sequence(const struct pmv_roce_resp *r, const struct pmv_opcode_info *op)
 	return r->running == op->kind;
 }
 
+/* What most requests are, judged at once: a WRITE in one packet, in its turn, its memory granted.
+ * False: nothing happened, the long way will find out what is the matter. */
+static inline bool
+rx_write_only(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_roce_resp *r = &qp->resp;
+	struct pmv_roce_span span;
+	struct pmv_reth reth;
+	uint8_t *dst;
+
+	if (unlikely(!pmv_psn_eq(p->roce.bth.psn, r->epsn) || r->running != PMV_OPKIND_NONE ||
+		     !qp->base.comm_est ||
+		     !(qp->base.attr.qp_access_flags & PMV_ACCESS_REMOTE_WRITE)))
+		return false;
+	pmv_reth_parse(p->bth + PMV_OFF_RETH, &reth);
+	span = (struct pmv_roce_span){ reth.va, reth.dma_len, reth.rkey, PMV_ACCESS_REMOTE_WRITE };
+	if (unlikely(reth.dma_len != p->payload_len || reth.dma_len > qp->mtu_bytes ||
+		     pmv_roce_regions_grant(&w->dev->regions, qp->base.pd, &span, &dst, NULL) !=
+			     PMV_ROCE_REGION_OK))
+		return false;
+	if (likely(p->payload_len != 0))
+		pmv_roce_place(dst, p->m, p->payload_off, p->payload_len);
+	r->nak_sent = false;
+	r->epsn = pmv_psn_add(r->epsn, 1);
+	r->msn = (r->msn + 1) & PMV_PSN_MASK;
+	qp->stats.rx_pkts++;
+	if (p->roce.bth.ackreq)
+		pmv_roce_ack_owe(w, qp);
+	return true;
+}
+
 void
 pmv_roce_responder_rx(
 	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
@@ -294,6 +334,9 @@ pmv_roce_responder_rx(
 	const struct pmv_opcode_info *op = p->roce.op;
 	int32_t ahead = pmv_psn_diff(p->roce.bth.psn, qp->resp.epsn);
 
+	if (likely(p->roce.op == &pmv_opcode_table[PMV_OPCODE_RC_WRITE_ONLY]) &&
+		rx_write_only(w, qp, p))
+		return;
 	qp->stats.rx_pkts++;
 	if (unlikely(ahead != 0)) {
 		if (ahead > 0)
@@ -337,12 +380,6 @@ build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 	bool last = rd->next + 1 == rd->nb_psn;
 	uint32_t off = rd->next << qp->mtu_shift;
 	uint32_t len = last ? rd->len - off : qp->mtu_bytes;
-	const struct pmv_bth bth = { .opcode = opcode[first + 2 * last],
-		.migreq = true,
-		.padcnt = pmv_bth_pad(len),
-		.pkey = PMV_PKEY_DEFAULT,
-		.dqpn = qp->dest_qpn,
-		.psn = pmv_psn_add(rd->first, rd->next) };
 	const struct pmv_aeth aeth = { PMV_SYNDROME_ACK_NO_CREDIT, qp->resp.msn };
 	const struct pmv_roce_span span = { rd->va + off, len, rd->rkey, PMV_ACCESS_REMOTE_READ };
 	struct rte_mbuf *m;
@@ -350,11 +387,13 @@ build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 
 	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &src, NULL) != PMV_ROCE_REGION_OK)
 		return -EACCES;
-	m = pmv_roce_packet_begin(
-		w, w->base.pool, &qp->hdr, PMV_BTH_LEN + (first || last ? PMV_AETH_LEN : 0), &p);
-	if (unlikely(m == NULL))
+	p = pmv_roce_packet_begin(
+		w, w->base.pool, &qp->hdr, PMV_BTH_LEN + (first || last ? PMV_AETH_LEN : 0), &m);
+	if (unlikely(p == NULL))
 		return -ENOBUFS;
-	pmv_bth_build(p, &bth);
+	pmv_roce_packet_bth(p,
+		pmv_roce_bth_word0(opcode[first + 2 * last], false, pmv_bth_pad(len)), false,
+		pmv_psn_add(rd->first, rd->next));
 	if (first || last)
 		pmv_aeth_build(p + PMV_BTH_LEN, &aeth);
 	if (len != 0) {

@@ -72,7 +72,7 @@ pmv_roce_retry_set(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 }
 
 void
-pmv_roce_retry_sent(
+pmv_roce_retry_begin(
 	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again)
 {
 	struct pmv_roce_retry *r = &qp->retry;
@@ -250,7 +250,7 @@ on_expiry(struct pmv_timer *t, void *arg)
 }
 
 /* Timers of what was sent since the last turn; nothing to do for what is answered already. */
-static void
+static __rte_noinline void
 start_fresh(struct pmv_roce_worker *w)
 {
 	struct pmv_roce_qp *qp;
@@ -271,6 +271,7 @@ start_fresh(struct pmv_roce_worker *w)
 void
 pmv_roce_retry_run(struct pmv_roce_worker *w)
 {
-	start_fresh(w);
+	if (!TAILQ_EMPTY(&w->fresh))
+		start_fresh(w);
 	pmv_wheel_advance(&w->wheel, w->base.now, EXPIRED_MAX, on_expiry, w);
 }

@@ -7,6 +7,8 @@
 #ifndef PMV_ROCE_RETRY_H
 #define PMV_ROCE_RETRY_H
 
+#include <rte_branch_prediction.h>
+
 #include "drivers/roce/qp.h"
 
 #define PMV_ROCE_PROBE_FLOOR_US 30u
@@ -14,9 +16,20 @@
 /* Modify: the codes as committed. */
 void pmv_roce_retry_set(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
-/* A packet that will be answered went out. */
-void pmv_roce_retry_sent(
+/* The first packet that will be answered went out, or one more while nothing is measured. */
+void pmv_roce_retry_begin(
 	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again);
+
+/* A packet that will be answered went out. */
+static inline void
+pmv_roce_retry_sent(
+	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool again)
+{
+	const struct pmv_roce_retry *r = &qp->retry;
+
+	if (unlikely(r->sample_sent == 0 || !(r->fresh || (r->ack_deadline | r->probe_deadline))))
+		pmv_roce_retry_begin(w, qp, psn, again);
+}
 
 /* The window's left edge moved to una: measure, refill the counters, restart or stop the timers. */
 void pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);

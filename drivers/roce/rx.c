@@ -16,7 +16,9 @@
 #include "drivers/roce/responder.h"
 #include "drivers/roce/ud.h"
 
-#define PREFETCH 3u /* frames ahead */
+/* Frames ahead: first the mbuf, then, once it is here, the headers it points at. */
+#define PREFETCH_MBUF 16u
+#define PREFETCH_DATA 8u
 
 #define PROTO_ICMP   1u
 #define PROTO_IGMP   2u
@@ -193,17 +195,35 @@ is_from_peer(const struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 	(1u << PMV_QPS_RTR | 1u << PMV_QPS_RTS | 1u << PMV_QPS_SQD | 1u << PMV_QPS_SQE)
 #define STATES_RESPONSE (STATES_REQUEST & ~(1u << PMV_QPS_RTR))
 
+static inline bool
+state_takes(const struct pmv_roce_qp *qp, const struct pmv_opcode_info *op)
+{
+	uint32_t states = op->flags & PMV_OPF_REQUEST ? STATES_REQUEST : STATES_RESPONSE;
+
+	return (states >> qp->base.state & 1) != 0;
+}
+
 static inline enum fate
-qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+rc_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	if (!(p->roce.op->flags & PMV_OPF_REQUEST)) {
+		pmv_roce_completer_rx(w, qp, p);
+		return FATE_DONE;
+	}
+	pmv_roce_responder_rx(w, qp, p);
+	return qp->ack.owed && pmv_roce_ack_keep(qp, p->m) ? FATE_TAKEN : FATE_DONE;
+}
+
+static inline enum fate
+qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	uint32_t addr_version)
 {
 	const struct pmv_opcode_info *op = p->roce.op;
-	bool request = (op->flags & PMV_OPF_REQUEST) != 0;
-	uint32_t states = request ? STATES_REQUEST : STATES_RESPONSE;
 
 	if (unlikely(
 		    op->opclass != (qp->base.type == PMV_QPT_UD ? PMV_OPCLASS_UD : PMV_OPCLASS_RC)))
 		return drop(w, PMV_ROCE_DROP_QP_CLASS);
-	if (unlikely((states >> qp->base.state & 1) == 0))
+	if (unlikely(!state_takes(qp, op)))
 		return drop(w, PMV_ROCE_DROP_QP_STATE);
 	if (op->opclass == PMV_OPCLASS_UD) {
 		pmv_roce_ud_rx(w, qp, p);
@@ -211,20 +231,46 @@ qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 	}
 	if (unlikely(!is_from_peer(qp, p)))
 		return drop(w, PMV_ROCE_DROP_PEER_ADDR);
-	if (request)
-		pmv_roce_responder_rx(w, qp, p);
-	else
-		pmv_roce_completer_rx(w, qp, p);
-	return FATE_DONE;
+	if (unlikely(!pmv_roce_peer_is_known(&qp->peer, addr_version)))
+		pmv_roce_peer_learn(&qp->peer, &qp->hdr, addr_version);
+	return rc_frame(w, qp, p);
 }
 
-static inline enum fate
+/* The frame most frames are, see peer.h: its QP, or NULL. */
+static inline struct pmv_roce_qp *
+quick(struct pmv_roce_worker *w, struct rte_mbuf *m, uint32_t addr_version, struct pmv_roce_pkt *p)
+{
+	const uint8_t *hdr = rte_pktmbuf_mtod(m, const uint8_t *);
+	uint32_t bth_off, l3_off = w->l3_off;
+	struct pmv_roce_qp *qp;
+
+	if (unlikely(m->nb_segs != 1 || m->data_len <= l3_off ||
+		     (m->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED)))
+		return NULL;
+	bth_off = pmv_roce_peer_bth_off(hdr, l3_off);
+	if (unlikely(m->data_len < bth_off + PMV_BTH_LEN + PMV_ICRC_LEN))
+		return NULL;
+	qp = pmv_idmap_lookup(&w->qps, pmv_be32_load(hdr + bth_off + 4) & PMV_QPN_MASK);
+	if (unlikely(qp == NULL || !pmv_roce_peer_is_known(&qp->peer, addr_version)))
+		return NULL;
+	return likely(pmv_roce_peer_take(&qp->peer, m, bth_off, p)) ? qp : NULL;
+}
+
+static __rte_always_inline enum fate
 frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
 {
+	/* Before anything is compared with our addresses: what is learned is no newer than this. */
+	uint32_t addr_version = __atomic_load_n(&w->base.device->addr_version, __ATOMIC_ACQUIRE);
 	enum pmv_wire_verdict v;
 	struct pmv_roce_qp *qp;
 	struct pmv_roce_pkt p;
 
+	qp = quick(w, m, addr_version, &p);
+	if (likely(qp != NULL)) {
+		if (unlikely(!state_takes(qp, p.roce.op)))
+			return drop(w, PMV_ROCE_DROP_QP_STATE);
+		return rc_frame(w, qp, &p);
+	}
 	v = pmv_roce_packet_parse(w, m, &p);
 	if (unlikely(v != PMV_WIRE_OK))
 		return bad_frame(w, &p, v);
@@ -235,32 +281,35 @@ frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
 	qp = pmv_idmap_lookup(&w->qps, p.roce.bth.dqpn);
 	if (unlikely(qp == NULL))
 		return no_qp(w, &p, may_hand_over);
-	return qp_frame(w, qp, &p);
+	return qp_frame(w, qp, &p, addr_version);
 }
 
 /* True: the frame is foreign and still the caller's. */
 static inline bool
-input(struct pmv_roce_worker *w, struct rte_mbuf *m)
+input(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_done *done)
 {
 	enum fate fate = frame(w, m, true);
 
 	if (likely(fate == FATE_DONE))
-		rte_pktmbuf_free(m);
+		pmv_roce_done_put(done, m);
 	return unlikely(fate == FATE_FOREIGN);
 }
 
 void
 pmv_roce_rx_late(struct pmv_roce_worker *w, struct rte_mbuf *m)
 {
-	if (input(w, m)) {
+	struct pmv_roce_done done = { .nb = 0 };
+
+	if (input(w, m, &done)) {
 		w->stats.drop[PMV_ROCE_DROP_FOREIGN]++;
 		rte_pktmbuf_free(m);
 	}
+	pmv_roce_done_flush(&done);
 }
 
 /* Foreign frames stay the application's when they pass unharmed, and in their place. */
 static __rte_noinline bool
-input_faulty(struct pmv_roce_worker *w, struct rte_mbuf *m)
+input_faulty(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_done *done)
 {
 	struct rte_mbuf *out[PMV_ROCE_FAULT_OUT];
 	uint32_t nb = pmv_roce_fault_pass(w, PMV_FAULT_RX, m, out);
@@ -268,32 +317,50 @@ input_faulty(struct pmv_roce_worker *w, struct rte_mbuf *m)
 
 	for (uint32_t i = 0; i < nb; i++) {
 		if (out[i] == m)
-			foreign = input(w, m);
+			foreign = input(w, m, done);
 		else
 			pmv_roce_rx_late(w, out[i]);
 	}
 	return foreign;
 }
 
+/* Headers and a small payload. */
+static inline void
+prefetch_data(const struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	rte_prefetch0(data);
+	rte_prefetch0(data + RTE_CACHE_LINE_SIZE);
+}
+
 /* Frames in, foreign frames out (foreign may be the same array). */
 static inline uint32_t
 burst(struct pmv_roce_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign)
 {
+	struct pmv_roce_done done;
 	uint32_t nb_foreign = 0;
 
-	for (uint32_t i = 0; i < nb && i < PREFETCH; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(m[i], void *));
+	done.nb = 0;
+	done.pool = NULL;
+	for (uint32_t i = 0; i < nb && i < PREFETCH_MBUF; i++)
+		rte_prefetch0(m[i]);
+	for (uint32_t i = 0; i < nb && i < PREFETCH_DATA; i++)
+		prefetch_data(m[i]);
 	for (uint32_t i = 0; i < nb; i++) {
 		bool is_foreign;
 
-		if (i + PREFETCH < nb)
-			rte_prefetch0(rte_pktmbuf_mtod(m[i + PREFETCH], void *));
-		is_foreign = unlikely(w->fault != NULL) ? input_faulty(w, m[i]) : input(w, m[i]);
+		if (i + PREFETCH_MBUF < nb)
+			rte_prefetch0(m[i + PREFETCH_MBUF]);
+		if (i + PREFETCH_DATA < nb)
+			prefetch_data(m[i + PREFETCH_DATA]);
+		is_foreign = unlikely(w->fault != NULL) ? input_faulty(w, m[i], &done)
+							: input(w, m[i], &done);
 		if (unlikely(is_foreign))
 			foreign[nb_foreign++] = m[i];
 	}
+	pmv_roce_done_flush(&done);
 	w->stats.rx_frames += nb;
-	pmv_roce_ack_flush(w);
 	return nb_foreign;
 }
 
@@ -301,7 +368,12 @@ uint32_t
 pmv_roce_rx_input(
 	struct pmv_worker *base, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign)
 {
-	return burst(pmv_roce_worker(base), m, nb, foreign);
+	struct pmv_roce_worker *w = pmv_roce_worker(base);
+	uint32_t nb_foreign = burst(w, m, nb, foreign);
+
+	/* The program's own receive loop: who knows when it comes again. */
+	pmv_roce_ack_flush(w);
+	return nb_foreign;
 }
 
 uint32_t
@@ -311,6 +383,8 @@ pmv_roce_rx_poll(struct pmv_worker *base)
 	struct rte_mbuf *m[PMV_ROCE_RX_BURST];
 	uint32_t nb, nb_foreign;
 
+	if (!TAILQ_EMPTY(&w->acks)) /* of the last turn */
+		pmv_roce_ack_flush(w);
 	nb = rte_eth_rx_burst(base->device->port_id, base->rx_queue, m, PMV_ROCE_RX_BURST);
 	if (nb == 0)
 		return 0;

@@ -9,27 +9,19 @@
 
 #include "drivers/roce/fault.h"
 #include "drivers/roce/worker.h"
+#include "lib/wire/icrc.h"
 
 #define RING_MASK (PMV_ROCE_TX_RING - 1)
 
 _Static_assert((PMV_ROCE_TX_RING & RING_MASK) == 0, "indices are masked");
 
-static inline void
-put(struct pmv_roce_worker *w, struct rte_mbuf *m)
-{
-	struct pmv_roce_tx *tx = &w->tx;
-
-	tx->ring[tx->tail++ & RING_MASK] = m;
-	/* On multiples only: a port that takes nothing is not asked again for every frame. */
-	if (unlikely(((tx->tail - tx->head) & (PMV_ROCE_TX_BURST - 1)) == 0))
-		pmv_roce_tx_flush(w);
-}
+static const struct pmv_roce_seal whole;
 
 void
 pmv_roce_tx_put(struct pmv_roce_worker *w, struct rte_mbuf *m)
 {
 	if (likely(pmv_roce_tx_ctl_room(&w->tx)))
-		put(w, m);
+		pmv_roce_tx_push(w, &w->tx, m, whole);
 	else
 		rte_pktmbuf_free(m);
 }
@@ -51,7 +43,19 @@ pmv_roce_tx_stage(struct pmv_roce_worker *w, struct rte_mbuf *m)
 		stage_faulty(w, m);
 		return;
 	}
-	put(w, m);
+	pmv_roce_tx_push(w, &w->tx, m, whole);
+}
+
+static inline void
+seal_all(struct pmv_roce_tx *tx)
+{
+	for (; tx->sealed != tx->tail; tx->sealed++) {
+		const struct pmv_roce_seal *s = &tx->seal[tx->sealed & RING_MASK];
+
+		if (s->len != 0)
+			pmv_icrc_store(
+				s->from + s->len, pmv_icrc_update(s->state, s->from, s->len));
+	}
 }
 
 uint32_t
@@ -59,6 +63,7 @@ pmv_roce_tx_flush(struct pmv_roce_worker *w)
 {
 	struct pmv_roce_tx *tx = &w->tx;
 
+	seal_all(tx);
 	while (tx->head != tx->tail) {
 		uint32_t first = tx->head & RING_MASK;
 		uint32_t nb = RTE_MIN(tx->tail - tx->head, PMV_ROCE_TX_RING - first);

@@ -104,9 +104,9 @@ send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe 
 	uint8_t *p;
 	int rc = 0;
 
-	m = pmv_roce_packet_begin(
-		w, w->base.pool, hdr, PMV_BTH_LEN + PMV_DETH_LEN + (imm ? PMV_IMMDT_LEN : 0), &p);
-	if (unlikely(m == NULL))
+	p = pmv_roce_packet_begin(
+		w, w->base.pool, hdr, PMV_BTH_LEN + PMV_DETH_LEN + (imm ? PMV_IMMDT_LEN : 0), &m);
+	if (unlikely(p == NULL))
 		return -ENOBUFS;
 	pmv_bth_build(p, &bth);
 	pmv_deth_build(p + PMV_OFF_DETH, &deth);

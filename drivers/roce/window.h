@@ -31,20 +31,47 @@ enum pmv_roce_window_place {
 
 void pmv_roce_window_init(struct pmv_roce_window *win, struct pmv_psn first, uint32_t size);
 
+/* Distances from una, not signed differences: a READ may take half of all PSNs. */
+static inline uint32_t
+pmv_roce_window_ahead(const struct pmv_roce_window *win, struct pmv_psn psn)
+{
+	return (psn.v - win->una.v) & PMV_PSN_MASK;
+}
+
 /* Packets that may be sent now. A READ counts with its first PSN only: its other PSNs are the
  * peer's to send. */
-uint32_t pmv_roce_window_room(const struct pmv_roce_window *win);
+static inline uint32_t
+pmv_roce_window_room(const struct pmv_roce_window *win)
+{
+	uint32_t used = pmv_roce_window_ahead(win, win->nxt);
+
+	return used < win->size ? win->size - used : 0;
+}
 
 /* More PSNs than this cannot be outstanding: neither side could tell new from old (IBTA vol.
  * 1, 9.7.2). */
 #define PMV_ROCE_WINDOW_PSNS_MAX (1u << 23)
 
 /* So many more may be. A matter for READs: `size` keeps other packets far below. */
-bool pmv_roce_window_takes(const struct pmv_roce_window *win, uint32_t nb_psn);
+static inline bool
+pmv_roce_window_takes(const struct pmv_roce_window *win, uint32_t nb_psn)
+{
+	return pmv_roce_window_ahead(win, win->nxt) + nb_psn <= PMV_ROCE_WINDOW_PSNS_MAX;
+}
 
 /* A packet of `nb_psn` PSNs (1; more for a READ) was surely staged. Returns true if its first PSN
  * was sent before. */
-bool pmv_roce_window_sent(struct pmv_roce_window *win, uint32_t nb_psn);
+static inline bool
+pmv_roce_window_sent(struct pmv_roce_window *win, uint32_t nb_psn)
+{
+	uint32_t sent = pmv_roce_window_ahead(win, win->nxt);
+	uint32_t ever = pmv_roce_window_ahead(win, win->end);
+
+	win->nxt = pmv_psn_add(win->nxt, nb_psn);
+	if (ever < sent + nb_psn)
+		win->end = win->nxt;
+	return sent < ever;
+}
 
 enum pmv_roce_window_place pmv_roce_window_place(
 	const struct pmv_roce_window *win, struct pmv_psn psn);

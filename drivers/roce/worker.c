@@ -18,6 +18,7 @@
 #include "drivers/roce/retry.h"
 #include "drivers/roce/rx.h"
 #include "drivers/roce/ud.h"
+#include "lib/wire/eth_ip.h"
 
 #define TURN_QPS_MAX 64u /* QPs of the run list served in a turn */
 
@@ -44,6 +45,8 @@ pmv_roce_worker_init(struct pmv_worker *base, const struct pmv_worker_param *par
 	w->dev = (struct pmv_roce_device *)base->device;
 	w->ticks_per_us = RTE_MAX(base->device->ticks_per_sec / 1000000, 1ull);
 	pmv_random_init(&w->random, pmv_random_next64(&w->dev->random));
+	pmv_roce_spare_init(&w->spare, base->pool);
+	w->l3_off = PMV_ETH_LEN + (base->device->param.vlan_id != 0 ? PMV_VLAN_LEN : 0);
 	TAILQ_INIT(&w->run);
 	TAILQ_INIT(&w->acks);
 	TAILQ_INIT(&w->fresh);
@@ -85,6 +88,7 @@ pmv_roce_worker_fini(struct pmv_worker *base)
 	}
 	for (; tx->head != tx->tail; tx->head++)
 		rte_pktmbuf_free(tx->ring[tx->head & (PMV_ROCE_TX_RING - 1)]);
+	pmv_roce_spare_drop(&w->spare);
 	pmv_roce_attach_fini(w);
 	pmv_roce_ack_pool_put(w->ack_pool);
 	w->ack_pool = NULL;
@@ -105,14 +109,13 @@ qp_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	pmv_roce_requester_run(w, qp);
 }
 
-/* Each QP that was on the list when the turn began gets one go; it puts itself behind again. */
-static void
+/* The list is not empty. Each QP that was on the list when the turn began gets one go; it puts
+ * itself behind again. */
+static __rte_noinline void
 qps_run(struct pmv_roce_worker *w)
 {
 	struct pmv_roce_qp *last, *qp;
 
-	if (likely(TAILQ_EMPTY(&w->run)))
-		return;
 	last = TAILQ_LAST(&w->run, pmv_roce_run_list);
 	for (uint32_t i = 0; i < TURN_QPS_MAX && !TAILQ_EMPTY(&w->run); i++) {
 		qp = TAILQ_FIRST(&w->run);
@@ -146,13 +149,17 @@ pmv_roce_worker_run(struct pmv_worker *base)
 
 	if (unlikely(w->cq_overrun))
 		pmv_roce_qp_cq_overrun(w);
-	if (unlikely(!TAILQ_EMPTY(&w->acks))) /* owed for frames that were handed over */
+	if (unlikely(base->no_rx)) /* owed for frames that were handed over */
 		pmv_roce_ack_flush(w);
-	pmv_roce_attach_collect(w);
+	if (w->attach.out_head != w->attach.out_tail)
+		pmv_roce_attach_collect(w);
 	pmv_roce_retry_run(w);
-	qps_run(w);
+	if (unlikely(!TAILQ_EMPTY(&w->run)))
+		qps_run(w);
 	if (unlikely(w->fault != NULL))
 		faults_run(w, base->now);
+	if (w->tx.head != w->tx.tail)
+		pmv_roce_tx_flush(w);
 }
 
 void
@@ -172,7 +179,10 @@ pmv_roce_worker_ctl_send(struct pmv_worker *base, struct rte_mbuf *m)
 uint32_t
 pmv_roce_worker_flush(struct pmv_worker *base)
 {
-	return pmv_roce_tx_flush(pmv_roce_worker(base));
+	struct pmv_roce_worker *w = pmv_roce_worker(base);
+
+	pmv_roce_ack_flush(w);
+	return pmv_roce_tx_flush(w);
 }
 
 bool
@@ -180,8 +190,8 @@ pmv_roce_worker_idle(const struct pmv_worker *base)
 {
 	const struct pmv_roce_worker *w = (const struct pmv_roce_worker *)base;
 
-	return w->tx.head == w->tx.tail && w->attach.out_head == w->attach.out_tail &&
-	       pmv_roce_fault_held(w) == 0;
+	return w->tx.head == w->tx.tail && TAILQ_EMPTY(&w->acks) &&
+	       w->attach.out_head == w->attach.out_tail && pmv_roce_fault_held(w) == 0;
 }
 
 int

@@ -11,6 +11,7 @@
 
 #include "drivers/roce/attach.h"
 #include "drivers/roce/region.h"
+#include "drivers/roce/spare.h"
 #include "drivers/roce/stats.h"
 #include "drivers/roce/tx.h"
 #include "lib/driver/pmv_driver.h"
@@ -39,6 +40,7 @@ struct pmv_roce_worker {
 	struct pmv_idmap qps; /* QPN -> struct pmv_roce_qp; ids carry the worker's index in the top
 				 worker_bits */
 	struct pmv_roce_tx tx;
+	struct pmv_roce_spare spare;  /* of base.pool, for frames with data */
 	struct rte_mempool *ack_pool; /* responses without payload: never starved by data (house
 					 rule for ACKs) */
 	struct pmv_wheel wheel;       /* one node a QP, see retry.h */
@@ -53,6 +55,7 @@ struct pmv_roce_worker {
 	struct pmv_roce_fault *fault; /* NULL: off */
 	bool cq_overrun; /* some CQ did: its QPs are looked for in this turn or the next; cq.c */
 	struct pmv_random random;
+	uint32_t l3_off;       /* of frames to us: with the device's tag, or without */
 	uint64_t ticks_per_us; /* at least 1 */
 	void *qps_mem;
 };

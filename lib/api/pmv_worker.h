@@ -72,8 +72,12 @@ PMV_API uint32_t pmv_worker_poll_at(struct pmv_worker *worker, uint64_t now);
 PMV_API uint32_t pmv_worker_input(
 	struct pmv_worker *worker, struct rte_mbuf **mbufs, uint32_t nb, struct rte_mbuf **foreign);
 
-/** Sends what is staged. @return frames still waiting because the port took no more. @note Context:
- * owner lcore. */
+/**
+ * Sends what is staged, and the acknowledgements of the last receive burst, which otherwise leave
+ * with the next turn: for a program that will not take one for a while.
+ * @return frames still waiting because the port took no more.
+ * @note Context: owner lcore.
+ */
 PMV_API uint32_t pmv_worker_flush(struct pmv_worker *worker);
 
 PMV_API struct pmv_device *pmv_worker_get_device(const struct pmv_worker *worker);

@@ -216,11 +216,14 @@ struct pmv_driver_ops {
 		struct pmv_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign);
 	void (*worker_frame)(
 		struct pmv_worker *w, struct rte_mbuf *m); /* handed over by another worker */
-	void (*worker_run)(struct pmv_worker *w); /* timers, then QPs with something to send */
+	/* end of a turn: timers, QPs with something to send; then what was made goes out */
+	void (*worker_run)(struct pmv_worker *w);
 	void (*worker_ctl_send)(
 		struct pmv_worker *w, struct rte_mbuf *m); /* a whole frame of the CM; NULL: the
 							      device carries no CM */
-	uint32_t (*worker_flush)(struct pmv_worker *w);    /* frames that still wait */
+	/* between turns: everything goes out, what would wait for the next turn too; frames that
+	 * still wait */
+	uint32_t (*worker_flush)(struct pmv_worker *w);
 	bool (*worker_idle)(const struct pmv_worker *w); /* nothing staged, no attached frame out */
 
 	/* protection domain: prepare context; both may be NULL */

@@ -168,30 +168,52 @@ pmv_lcore_exchange_ctl_input(struct pmv_worker *w, struct rte_mbuf *m)
 	rte_pktmbuf_free(m);
 }
 
-uint32_t
-pmv_lcore_exchange_run(struct pmv_worker *w)
+/* Frames that other workers handed over. */
+static __rte_noinline uint32_t
+take_handed(struct pmv_worker *w, struct lane *l)
 {
 	struct pmv_exchange *ex = w->device->exchange;
-	struct lane *l = &ex->lane[w->index];
 	void *frames[BURST];
 	uint32_t nb_handed = 0;
-	uint32_t nb, i, k;
 
-	for (i = 0; i < ex->nb_workers; i++) {
+	for (uint32_t i = 0; i < ex->nb_workers; i++) {
+		uint32_t nb;
+
 		if (i == w->index)
 			continue;
 		nb = pmv_lcore_ring_pop(l->from[i], frames, BURST);
-		for (k = 0; k < nb; k++)
+		for (uint32_t k = 0; k < nb; k++)
 			w->ops->worker_frame(w, frames[k]);
 		nb_handed += nb;
 	}
 	if (nb_handed > 0)
 		pmv_lcore_count(&pmv_lcore_mailbox_counters(w)->handover_rx, nb_handed);
-	nb = pmv_lcore_ring_pop(l->ctl_out, frames, BURST);
-	for (k = 0; k < nb; k++)
+	return nb_handed;
+}
+
+/* Frames of the connection manager. */
+static __rte_noinline void
+take_ctl(struct pmv_worker *w, struct lane *l)
+{
+	void *frames[BURST];
+	uint32_t nb = pmv_lcore_ring_pop(l->ctl_out, frames, BURST);
+
+	for (uint32_t k = 0; k < nb; k++)
 		w->ops->worker_ctl_send(w, frames[k]);
-	if (nb > 0)
-		pmv_lcore_count(&pmv_lcore_mailbox_counters(w)->ctl_tx, nb);
+	pmv_lcore_count(&pmv_lcore_mailbox_counters(w)->ctl_tx, nb);
+}
+
+uint32_t
+pmv_lcore_exchange_run(struct pmv_worker *w)
+{
+	struct pmv_exchange *ex = w->device->exchange;
+	struct lane *l = &ex->lane[w->index];
+	uint32_t nb_handed = 0;
+
+	if (ex->nb_workers > 1)
+		nb_handed = take_handed(w, l);
+	if (unlikely(pmv_lcore_ring_count(l->ctl_out) != 0))
+		take_ctl(w, l);
 	return nb_handed;
 }
 

@@ -94,27 +94,32 @@ commit(struct pmv_op *op)
 	__atomic_store_n(&op->state, PMV_LCORE_OP_DONE, __ATOMIC_RELEASE);
 }
 
+static __rte_noinline uint32_t
+drain(struct pmv_mailbox *mb, uint32_t nb_max)
+{
+	void *ops[DRAIN_BURST];
+	uint32_t nb_done = 0;
+
+	while (nb_done < nb_max) {
+		uint32_t nb =
+			pmv_lcore_ring_pop(mb->ring, ops, RTE_MIN(nb_max - nb_done, DRAIN_BURST));
+
+		for (uint32_t i = 0; i < nb; i++)
+			commit(ops[i]);
+		nb_done += nb;
+	}
+	pmv_lcore_count(&mb->counters.commands, nb_done);
+	return nb_done;
+}
+
 uint32_t
 pmv_lcore_mailbox_drain(struct pmv_worker *w, uint32_t nb_max)
 {
 	struct pmv_mailbox *mb = w->mailbox;
-	void *ops[DRAIN_BURST];
-	uint32_t nb_done = 0;
-	uint32_t nb, i;
-
 	/* Not more than there are now: a sender that never stops does not hold us here. */
-	nb = pmv_lcore_ring_count(mb->ring);
-	if (nb_max > nb)
-		nb_max = nb;
-	while (nb_done < nb_max) {
-		nb = pmv_lcore_ring_pop(mb->ring, ops, RTE_MIN(nb_max - nb_done, DRAIN_BURST));
-		for (i = 0; i < nb; i++)
-			commit(ops[i]);
-		nb_done += nb;
-	}
-	if (nb_done > 0)
-		pmv_lcore_count(&mb->counters.commands, nb_done);
-	return nb_done;
+	uint32_t nb = pmv_lcore_ring_count(mb->ring);
+
+	return likely(nb == 0) ? 0 : drain(mb, RTE_MIN(nb, nb_max));
 }
 
 int

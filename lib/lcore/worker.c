@@ -104,7 +104,6 @@ pmv_worker_poll_at(struct pmv_worker *w, uint64_t now)
 	if (!w->no_rx)
 		nb += w->ops->worker_rx(w);
 	w->ops->worker_run(w);
-	w->ops->worker_flush(w);
 	return nb;
 }
 

@@ -288,7 +288,8 @@ fresh_qp(struct rc_lab *lab, int side)
 	return pmv_test_qp_create(&lab->pair.node[side], 0, PMV_QPT_RC);
 }
 
-/* A request from qp; its completion's status. */
+/* A request from qp; its completion's status. What a QP before it left in the CQ is passed:
+ * requests are flushed when their last frame is back, which may be after the QP was looked at. */
 static enum pmv_wc_status
 transfer(struct rc_lab *lab, struct pmv_qp *qp, enum pmv_wr_opcode op, uint32_t rkey, void *remote,
 	uint32_t len)
@@ -305,7 +306,8 @@ transfer(struct rc_lab *lab, struct pmv_qp *qp, enum pmv_wr_opcode op, uint32_t 
 	wr.wr.rdma.remote_addr = (uintptr_t)remote;
 	wr.wr.rdma.rkey = rkey;
 	assert_int_equal(pmv_post_send(qp, &wr, 1), 1);
-	while (pmv_poll_cq(lab->pair.node[0].cq[0], &wc, 1) == 0 && seconds() < end)
+	while ((pmv_poll_cq(lab->pair.node[0].cq[0], &wc, 1) == 0 || wc.qp_num != pmv_qp_num(qp)) &&
+		seconds() < end)
 		turn_node_0(&lab->pair);
 	return wc.status;
 }

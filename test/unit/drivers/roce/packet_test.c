@@ -61,6 +61,7 @@ rig_open(void)
 	assert_non_null(r->pool);
 	r->w.base.device = &r->dev.base;
 	r->w.base.pool = r->pool;
+	pmv_roce_spare_init(&r->w.spare, r->pool);
 	r->w.dev = &r->dev;
 	return r;
 }
@@ -68,6 +69,7 @@ rig_open(void)
 static void
 rig_close(struct rig *r)
 {
+	pmv_roce_spare_drop(&r->w.spare);
 	assert_int_equal(rte_mempool_avail_count(r->pool), NB_FRAMES);
 	rte_mempool_free(r->pool);
 	free(r);
@@ -140,8 +142,8 @@ vector_build(struct rig *r, struct pmv_roce_hdr *h, const uint8_t *bth, uint32_t
 	struct rte_mbuf *m;
 	uint8_t *p;
 
-	m = pmv_roce_packet_begin(&r->w, r->pool, h, hdr_len, &p);
-	assert_non_null(m);
+	p = pmv_roce_packet_begin(&r->w, r->pool, h, hdr_len, &m);
+	assert_non_null(p);
 	memcpy(p, bth, hdr_len);
 	p[4] &= 0x3f;
 	if (payload_len > 0) {
@@ -311,7 +313,7 @@ packet__chains_built(void **state)
 		uint8_t *p, out[2048];
 		struct pmv_roce_pkt pkt;
 
-		m = pmv_roce_packet_begin(&r->w, r->pool, &h, PMV_BTH_LEN, &p);
+		p = pmv_roce_packet_begin(&r->w, r->pool, &h, PMV_BTH_LEN, &m);
 		pmv_bth_build(p, &bth);
 		seg = rte_pktmbuf_alloc(r->pool);
 		rte_mbuf_ext_refcnt_set(&info, 1);
@@ -323,7 +325,7 @@ packet__chains_built(void **state)
 		assert_int_equal(m->nb_segs, 3);
 		assert_int_equal(judge(r, m, &pkt), PMV_WIRE_OK);
 
-		flat = pmv_roce_packet_begin(&r->w, r->pool, &h, PMV_BTH_LEN, &p);
+		p = pmv_roce_packet_begin(&r->w, r->pool, &h, PMV_BTH_LEN, &flat);
 		pmv_bth_build(p, &bth);
 		memcpy(pmv_roce_packet_payload(flat, n), user, n);
 		assert_int_equal(pmv_roce_packet_finish(&r->w, &h, flat), 0);
@@ -357,7 +359,7 @@ packet__many_lengths(void **state)
 		struct rte_mbuf *m;
 		uint8_t *p;
 
-		m = pmv_roce_packet_begin(&r->w, r->pool, &h[k & 1], PMV_BTH_LEN, &p);
+		p = pmv_roce_packet_begin(&r->w, r->pool, &h[k & 1], PMV_BTH_LEN, &m);
 		pmv_bth_build(p, &bth);
 		memset(pmv_roce_packet_payload(m, n), (int)k, n);
 		assert_int_equal(pmv_roce_packet_finish(&r->w, &h[k & 1], m), 0);
@@ -375,14 +377,13 @@ packet__no_room(void **state)
 {
 	struct rig *r = rig_open();
 	struct pmv_av av = av_make(addrs[0], addrs[1], 0, 0);
-	struct rte_mbuf *m[NB_FRAMES];
+	struct rte_mbuf *m[NB_FRAMES], *extra;
 	struct pmv_roce_hdr h;
-	uint8_t *p;
 
 	assert_int_equal(pmv_roce_hdr_init(&h, &r->dev.base, &av, 0x11, 0x12), 0);
 	for (uint32_t i = 0; i < NB_FRAMES; i++)
-		assert_non_null(m[i] = pmv_roce_packet_begin(&r->w, r->pool, &h, 12, &p));
-	assert_null(pmv_roce_packet_begin(&r->w, r->pool, &h, 12, &p));
+		assert_non_null(pmv_roce_packet_begin(&r->w, r->pool, &h, 12, &m[i]));
+	assert_null(pmv_roce_packet_begin(&r->w, r->pool, &h, 12, &extra));
 	assert_int_equal(r->w.stats.no_mbuf, 1);
 	/* 4400 bytes of room: 42 + 12 are taken, 7 are kept for pad and ICRC */
 	assert_null(pmv_roce_packet_payload(m[0], 4400 - 42 - 12 - 6));
@@ -472,7 +473,7 @@ packet__vlan_built(void **state)
 		uint8_t *b;
 
 		assert_int_equal(pmv_roce_hdr_init(&h, &r->dev.base, &av, 0x11, 0x12), 0);
-		m = pmv_roce_packet_begin(&r->w, r->pool, &h, 16, &b);
+		b = pmv_roce_packet_begin(&r->w, r->pool, &h, 16, &m);
 		pmv_bth_build(b, &bth);
 		memset(b + 12, 0, 4);
 		assert_int_equal(pmv_roce_packet_finish(&r->w, &h, m), 0);

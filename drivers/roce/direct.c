@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/roce/direct.h"
+
+#include <rte_branch_prediction.h>
+#include <rte_memcpy.h>
+
+#include "drivers/roce/request.h"
+#include "drivers/roce/requester.h"
+#include "drivers/roce/retry.h"
+
+/* How many packets may go without asking again. */
+static inline uint32_t
+budget_of(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, uint32_t nb)
+{
+	const struct pmv_roce_sq *sq = &qp->sq;
+
+	if (sq->snd != sq->head || qp->on_run || w->fault != NULL || pmv_roce_retry_waits(qp) ||
+		!pmv_psn_eq(qp->win.nxt, qp->win.end))
+		return 0;
+	nb = RTE_MIN(nb, sq->max_wr - (sq->head - sq->tail));
+	nb = RTE_MIN(nb, pmv_roce_window_room(&qp->win));
+	return RTE_MIN(nb, pmv_roce_tx_room(&w->tx));
+}
+
+static inline bool
+is_direct(const struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
+{
+	return (uint32_t)wr->opcode < PMV_WR_RDMA_READ &&
+	       (wr->send_flags & (PMV_SEND_INLINE | PMV_SEND_FENCE)) == PMV_SEND_INLINE &&
+	       wr->num_sge == 1 &&
+	       wr->sg_list[0].length <= RTE_MIN(qp->sq.max_inline, qp->mtu_bytes);
+}
+
+/* Payload to the frame and to the queue entry. */
+static inline void
+copy_twice(uint8_t *frame, uint8_t *entry, const struct pmv_sge *sge)
+{
+	const uint8_t *src = (const uint8_t *)(uintptr_t)sge->addr;
+	uint64_t v;
+
+	if (likely(sge->length == sizeof(v))) {
+		memcpy(&v, src, sizeof(v));
+		memcpy(frame, &v, sizeof(v));
+		memcpy(entry, &v, sizeof(v));
+		return;
+	}
+	rte_memcpy(entry, src, sge->length);
+	rte_memcpy(frame, entry, sge->length);
+}
+
+static inline void
+fill(struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe, const struct pmv_send_wr *wr)
+{
+	wqe->wr_id = wr->wr_id;
+	wqe->remote_addr = wr->wr.rdma.remote_addr;
+	wqe->rkey = wr->wr.rdma.rkey;
+	wqe->imm = wr->imm_data;
+	wqe->length = wr->sg_list[0].length;
+	wqe->nb_psn = 1;
+	wqe->first = qp->win.nxt;
+	wqe->flags = wr->send_flags;
+	wqe->frames_out = 0;
+	wqe->opcode = (uint8_t)wr->opcode;
+	wqe->num_sge = 1;
+	wqe->status = PMV_WC_SUCCESS;
+	wqe->signaled = qp->base.sq_sig_all || (wr->send_flags & PMV_SEND_SIGNALED) != 0;
+}
+
+/* Asked for when something waits for it: a completion, the window, or the end of the burst. */
+static inline bool
+wants_ack(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, bool last)
+{
+	return last || wqe->signaled || qp->since_ackreq + 1 >= PMV_ROCE_ACKREQ_PKTS;
+}
+
+/* One request, checked: frame built and staged. False: the pool's data room is too small, nothing
+ * happened. */
+static inline bool
+send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_send_wr *wr, bool last,
+	struct rte_mbuf *m)
+{
+	const struct pmv_roce_shape *shape = &pmv_roce_shapes[wr->opcode];
+	struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.head);
+	uint32_t body = shape->only_bytes + wr->sg_list[0].length;
+	bool ackreq;
+	uint8_t *bth;
+
+	if (unlikely(
+		    qp->hdr.tmpl.hdr_len + body + PMV_ROCE_TRAILER_BYTES > rte_pktmbuf_tailroom(m)))
+		return false;
+	fill(qp, wqe, wr);
+	ackreq = wants_ack(qp, wqe, last);
+	bth = pmv_roce_packet_start(m, &qp->hdr, 0);
+	copy_twice(pmv_roce_request_only(shape, wqe, ackreq, bth), wqe->data, wr->sg_list);
+	qp->since_ackreq = ackreq ? 0 : qp->since_ackreq + 1;
+	pmv_roce_tx_push(
+		w, &w->tx, m, pmv_roce_packet_close(&qp->hdr, m, body, pmv_bth_pad(wqe->length)));
+	pmv_roce_retry_sent(w, qp, wqe->first, false);
+	return true;
+}
+
+uint32_t
+pmv_roce_direct_post(struct pmv_roce_worker *w, struct pmv_roce_qp *qp,
+	const struct pmv_send_wr *wr, uint32_t nb)
+{
+	uint32_t budget = budget_of(w, qp, nb);
+	uint32_t i;
+
+	for (i = 0; i < budget && is_direct(qp, &wr[i]); i++) {
+		struct rte_mbuf *m = pmv_roce_spare_take(&w->spare);
+
+		if (unlikely(m == NULL))
+			break;
+		if (unlikely(!send_one(w, qp, &wr[i], i + 1 == budget, m))) {
+			rte_pktmbuf_free(m);
+			break;
+		}
+		qp->sq.head++;
+		pmv_roce_window_sent(&qp->win, 1);
+	}
+	if (i == 0)
+		return 0; /* others may wait: their place in the queue stays */
+	qp->sq.snd = qp->sq.head;
+	qp->sq.next_psn = qp->win.nxt;
+	qp->stats.tx_pkts += i;
+	return i;
+}
