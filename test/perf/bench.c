@@ -4,7 +4,8 @@
  * of the two alternate, each pair gives a ratio, and the median ratio with a bootstrap interval is
  * printed. Rates in a shared machine swing by the hour; the ratio does not.
  *
- *   pmv-bench [PAIRS [BLOCK_MS]]      default 20 pairs of 150 ms blocks
+ *   pmv-bench [PAIRS [BLOCK_MS [NAME]]]   default 20 pairs of 150 ms blocks, all figures; else
+ *                                         those whose name begins so (G1, G3, G4)
  */
 #include "test/perf/lab.h"
 
@@ -13,7 +14,6 @@
 #include <string.h>
 
 #include <rte_cycles.h>
-#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <rte_lcore.h>
@@ -301,32 +301,32 @@ compare(struct perf_lab *lab, const struct comparison *c, int pairs, uint64_t ti
 int
 main(int argc, char **argv)
 {
-	static char line[] = "pmv-bench --no-huge -m 384 --no-pci --no-shconf --no-telemetry -l "
-			     "0,1 --log-level=*:error";
 	static struct perf_lab lab;
+	bool huge;
 	int pairs = argc > 1 ? atoi(argv[1]) : 20;
 	int ms = argc > 2 ? atoi(argv[2]) : 150;
-	char *eal[24];
-	int nb = 0;
+	const char *only = argc > 3 ? argv[3] : "";
 
 	if (pairs < 2 || pairs > PAIRS_MAX || ms < 1) {
-		fprintf(stderr, "usage: pmv-bench [PAIRS 2..%d [BLOCK_MS]]\n", PAIRS_MAX);
+		fprintf(stderr, "usage: pmv-bench [PAIRS 2..%d [BLOCK_MS [NAME]]]\n", PAIRS_MAX);
 		return 2;
 	}
-	for (char *a = strtok(line, " "); a != NULL; a = strtok(NULL, " "))
-		eal[nb++] = a;
-	if (rte_eal_init(nb, eal) < 0 || rte_lcore_count() < 2) {
+	if (perf_eal_init("0,1", &huge) != 0 || rte_lcore_count() < 2) {
 		fprintf(stderr, "pmv-bench needs two cores\n");
 		return 1;
 	}
+	printf("memory: %s\n", huge ? "hugepages" : "pages of 4 KiB (no hugepages are free)");
 #ifndef NDEBUG
 	printf("assertions are on: configure with -Db_ndebug=true for figures that count\n");
 #endif
 	if (perf_lab_open(&lab) != 0)
 		return 1;
 	rte_eal_remote_launch(perf_far_main, &lab, rte_get_next_lcore((unsigned int)-1, 1, 0));
-	for (size_t i = 0; i < RTE_DIM(comparisons); i++)
+	for (size_t i = 0; i < RTE_DIM(comparisons); i++) {
+		if (strncmp(comparisons[i].name, only, strlen(only)) != 0)
+			continue;
 		compare(&lab, &comparisons[i], pairs, lab.ticks_per_sec * (uint64_t)ms / 1000);
+	}
 	perf_far_set(&lab, PERF_FAR_QUIT);
 	rte_eal_mp_wait_lcore();
 	perf_lab_close(&lab);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <rte_cycles.h>
+#include <rte_eal.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
@@ -16,6 +17,9 @@
 #define POOL_SIZE   16383u
 #define DATA_ROOM   4608u
 #define PERF_IP_MTU 4200u
+
+#define MEM_MIB       384u
+#define HUGEPAGES_MIN 200 /* of 2 MiB */
 
 static int
 start_port(uint16_t port_id, struct rte_mempool *pool)
@@ -32,6 +36,39 @@ start_port(uint16_t port_id, struct rte_mempool *pool)
 	if (err == 0)
 		err = rte_eth_tx_queue_setup(port_id, 0, RING_SIZE, SOCKET_ID_ANY, NULL);
 	return err == 0 ? rte_eth_dev_start(port_id) : err;
+}
+
+/* Free hugepages, as the kernel counts them. */
+static long
+hugepages_free(void)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	char line[128];
+	long nb = 0;
+
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+		if (sscanf(line, "HugePages_Free: %ld", &nb) == 1)
+			break;
+	}
+	if (f != NULL)
+		fclose(f);
+	return nb;
+}
+
+int
+perf_eal_init(const char *cores, bool *ret_huge)
+{
+	bool huge = hugepages_free() >= HUGEPAGES_MIN;
+	char line[160], *eal[24];
+	int nb = 0;
+
+	snprintf(line, sizeof(line),
+		"perf %s -m %u --no-pci --no-telemetry -l %s --log-level=*:error",
+		huge ? "--in-memory" : "--no-huge --no-shconf", MEM_MIB, cores);
+	*ret_huge = huge;
+	for (char *a = strtok(line, " "); a != NULL; a = strtok(NULL, " "))
+		eal[nb++] = a;
+	return rte_eal_init(nb, eal) < 0 ? -1 : 0;
 }
 
 /* Two ports joined by two rings; pool i feeds port i. */

@@ -16,6 +16,7 @@
 #define PERF_BURST     32u
 #define PERF_RAW_BYTES 82u /* the frame of an 8-byte RDMA WRITE */
 #define PERF_BIG_BYTES 65536u
+#define PERF_MTU       4096u
 #define PERF_MEM_BYTES (4u << 20)
 
 /* What lcore B does until told otherwise. */
@@ -59,6 +60,9 @@ struct perf_lab {
 	uint8_t *shared;       /* PERF_BIG_BYTES, touched by both */
 };
 
+/* EAL on these cores, with nothing of the machine but memory: hugepages if enough are free. 0, or
+ * -1 after EAL's own sentence. */
+int perf_eal_init(const char *cores, bool *ret_huge);
 /* Ports, devices, connected QPs. 0 or negative errno, after a sentence. */
 int perf_lab_open(struct perf_lab *lab);
 void perf_lab_close(struct perf_lab *lab);
