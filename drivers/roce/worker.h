@@ -48,7 +48,7 @@ struct pmv_roce_worker {
 	run; /* QPs that have something to send and could not send it all */
 	TAILQ_HEAD(, pmv_roce_qp) fresh; /* QPs whose timers start this turn, see retry.c */
 	TAILQ_HEAD(, pmv_roce_qp)
-	acks;                          /* QPs that owe an acknowledgement at the end of the burst */
+	acks;                          /* QPs that owe an acknowledgement, see ack.h */
 	TAILQ_HEAD(, pmv_roce_qp) all; /* every committed QP: neighbour changes and fini walk it */
 	struct pmv_roce_attach attach;
 	struct pmv_roce_stats stats;
