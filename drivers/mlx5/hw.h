@@ -15,6 +15,9 @@
 #define PMV_MLX5_UNIT_BYTES  16u /* what an entry's length (ds) counts */
 #define PMV_MLX5_CQE_BYTES   64u
 
+/* A unit in one register of the CPU, host order. */
+typedef uint64_t pmv_mlx5_unit __attribute__((vector_size(16)));
+
 enum pmv_mlx5_opcode {
 	PMV_MLX5_OP_RDMA_WRITE = 0x08,
 	PMV_MLX5_OP_RDMA_WRITE_IMM = 0x09,

@@ -15,6 +15,7 @@
 #include "drivers/mlx5/glue.h"
 #include "drivers/mlx5/poll.h"
 #include "drivers/mlx5/post.h"
+#include "drivers/mlx5/word.h"
 #include "lib/util/log.h"
 
 /* Those that we pass on have the same numbers. */
@@ -29,6 +30,7 @@ _Static_assert((int)PMV_ACCESS_LOCAL_WRITE == (int)IBV_ACCESS_LOCAL_WRITE &&
 	"access rights are passed on as they are");
 
 static const struct pmv_qp_ops rc_ops = { pmv_mlx5_post_send, pmv_mlx5_post_recv };
+static const struct pmv_qp_ops rc_word_ops = { pmv_mlx5_post_send_word, pmv_mlx5_post_recv };
 static const struct pmv_cq_ops cq_ops = { .poll = pmv_mlx5_poll_cq };
 
 static const struct pmv_mlx5_device *
@@ -114,13 +116,20 @@ pmv_mlx5_cq_create(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq)
 		rte_free(cq);
 		return rc;
 	}
+	if (dv.cqe_size != PMV_MLX5_CQE_BYTES) {
+		PMV_LOG(ERR, "create_cq: entries of %u bytes", dv.cqe_size);
+		pmv_mlx5_glue_cq_destroy(cq->ibv);
+		rte_free(cq);
+		return -EINVAL;
+	}
 	cq->base.ops = &cq_ops;
 	cq->base.worker = w;
 	cq->base.cqe = dv.cqe_cnt;
 	cq->buf = dv.buf;
 	cq->record = (rte_be32_t *)dv.dbrec;
+	cq->end = cq->buf + dv.cqe_cnt;
 	cq->mask = dv.cqe_cnt - 1;
-	cq->entry_bytes = dv.cqe_size;
+	cq->run.op_qpn_be = PMV_MLX5_RUN_NONE;
 	*ret_cq = &cq->base;
 	return 0;
 }
@@ -149,14 +158,14 @@ static void
 choose_uar(struct pmv_mlx5_worker *w, struct pmv_mlx5_qp *qp, const struct mlx5dv_qp *dv)
 {
 	if (qp->joined_pd != NULL && w->uar.reg == NULL) {
-		w->uar.reg = dv->bf.reg;
-		w->uar.half_bytes = (uint16_t)dv->bf.size;
+		w->uar.reg = w->uar.next = dv->bf.reg;
+		w->uar.half_bytes = dv->bf.size;
 	}
 	if (qp->joined_pd != NULL && w->uar.reg == dv->bf.reg) {
 		qp->sq.uar = &w->uar;
 		return;
 	}
-	qp->own_uar.reg = dv->bf.reg;
+	qp->own_uar.reg = qp->own_uar.next = dv->bf.reg;
 	qp->sq.uar = &qp->own_uar;
 }
 
@@ -212,7 +221,6 @@ static void
 fill_qp(struct pmv_pd *pd, struct pmv_worker *w, const struct pmv_qp_init_attr *attr,
 	struct pmv_mlx5_qp *qp)
 {
-	qp->base.ops = &rc_ops;
 	qp->base.worker = w;
 	qp->base.pd = pd;
 	qp->base.qpn = qp->ibv->qp_num;
@@ -220,7 +228,12 @@ fill_qp(struct pmv_pd *pd, struct pmv_worker *w, const struct pmv_qp_init_attr *
 	qp->base.type = (uint8_t)attr->qp_type;
 	qp->base.context = attr->qp_context;
 	qp->sq.qpn_shifted = qp->base.qpn << 8;
+	qp->sq.word_ctrl = pmv_mlx5_word_ctrl(qp->base.qpn);
 	qp->sq.sig_all = attr->sq_sig_all;
+	qp->sq.words =
+		!attr->sq_sig_all && qp->sq.max_sge > 0 && qp->sq.max_inline >= PMV_MLX5_WORD_BYTES;
+	qp->base.ops = qp->sq.words && qp->sq.uar->half_bytes >= PMV_MLX5_BLOCK_BYTES ? &rc_word_ops
+										      : &rc_ops;
 	qp->sq.max_bytes = RTE_MIN(device_of(w->device)->port.max_msg_sz, PMV_MSG_BYTES_MAX);
 }
 
@@ -271,8 +284,10 @@ forget_last(struct pmv_cq *base, const struct pmv_mlx5_qp *qp)
 {
 	struct pmv_mlx5_cq *cq = (struct pmv_mlx5_cq *)base;
 
-	if (cq->last_qp == qp)
+	if (cq->last_qp == qp) {
 		cq->last_qp = NULL;
+		cq->run.op_qpn_be = PMV_MLX5_RUN_NONE;
+	}
 }
 
 void

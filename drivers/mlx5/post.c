@@ -9,6 +9,7 @@
 
 #include "drivers/mlx5/device.h"
 #include "drivers/mlx5/doorbell.h"
+#include "drivers/mlx5/word.h"
 #include "drivers/mlx5/wqe.h"
 
 struct op_shape {
@@ -53,7 +54,6 @@ static inline int
 put_inline(const struct pmv_mlx5_sq *sq, uint8_t *seg, const struct pmv_send_wr *wr)
 {
 	uint64_t total = 0;
-	rte_be32_t head_be;
 	uint8_t *to;
 
 	for (uint32_t i = 0; i < wr->num_sge; i++)
@@ -64,12 +64,12 @@ put_inline(const struct pmv_mlx5_sq *sq, uint8_t *seg, const struct pmv_send_wr 
 		return 0;
 	if (unlikely(seg == sq->end))
 		seg = sq->buf;
-	head_be = rte_cpu_to_be_32(PMV_MLX5_INLINE_FLAG | (uint32_t)total);
-	to = pmv_mlx5_wqe_copy(sq, seg, &head_be, sizeof(head_be));
+	*(rte_be32_t *)(void *)seg = rte_cpu_to_be_32(PMV_MLX5_INLINE_FLAG | (uint32_t)total);
+	to = seg + PMV_MLX5_INLINE_HEAD;
 	for (uint32_t i = 0; i < wr->num_sge; i++) {
 		const struct pmv_sge *sge = &wr->sg_list[i];
 
-		to = pmv_mlx5_wqe_copy(sq, to, (const void *)(uintptr_t)sge->addr, sge->length);
+		to = pmv_mlx5_wqe_copy(sq, to, (const uint8_t *)(uintptr_t)sge->addr, sge->length);
 	}
 	return (int)((PMV_MLX5_INLINE_HEAD + total + PMV_MLX5_UNIT_BYTES - 1) /
 		     PMV_MLX5_UNIT_BYTES);
@@ -89,7 +89,7 @@ ctrl_flags(const struct pmv_mlx5_sq *sq, const struct op_shape *shape, uint32_t 
 	return flags;
 }
 
-static inline int
+static __rte_noinline int
 post_one(struct pmv_mlx5_sq *sq, const struct pmv_send_wr *wr)
 {
 	uint32_t index = sq->head & sq->mask;
@@ -98,7 +98,7 @@ post_one(struct pmv_mlx5_sq *sq, const struct pmv_send_wr *wr)
 	uint32_t nb_units = 1;
 	int nb;
 
-	if (unlikely(sq->nb_posted - sq->nb_done >= sq->max_wr))
+	if (unlikely(sq->nb_posted == sq->stop))
 		return -ENOMEM;
 	if (unlikely((uint32_t)wr->opcode >= RTE_DIM(shapes) || wr->num_sge > sq->max_sge))
 		return -EINVAL;
@@ -121,6 +121,67 @@ post_one(struct pmv_mlx5_sq *sq, const struct pmv_send_wr *wr)
 	return 0;
 }
 
+/* The words at the head of the list, as many as fit before the ring's end. */
+static inline uint32_t
+post_words(struct pmv_mlx5_sq *sq, const struct pmv_send_wr *wr, uint32_t nb, uint32_t *flags)
+{
+	uint32_t head = sq->head;
+	uint32_t index = head & sq->mask;
+	uint8_t *to = sq->buf + (size_t)index * PMV_MLX5_BLOCK_BYTES;
+	struct pmv_mlx5_sent *sent = &sq->sent[index];
+	uint64_t ctrl = (uint64_t)head << 40 | sq->word_ctrl;
+	uint32_t nb_posted = sq->nb_posted;
+	const struct pmv_send_wr *first = wr, *end;
+	uint32_t seen = 0;
+
+	if (unlikely(!sq->words))
+		return 0;
+	nb = RTE_MIN(nb, RTE_MIN(sq->stop - nb_posted, sq->mask + 1 - index));
+	for (end = wr + nb; wr != end; wr++) {
+		uint32_t f = pmv_mlx5_word_flags(wr);
+
+		if (unlikely(!pmv_mlx5_word_is(wr, f, PMV_SEND_SIGNALED | PMV_SEND_FLUSH)))
+			break;
+		seen |= f;
+		pmv_mlx5_word_put(to, sent, ctrl, wr, f);
+		sent->nb_posted = ++nb_posted;
+		to += PMV_MLX5_BLOCK_BYTES;
+		sent++;
+		ctrl += 1ull << 40;
+	}
+	nb = (uint32_t)(wr - first);
+	if (nb == 0)
+		return 0;
+	sq->nb_posted = nb_posted;
+	sq->last = head + nb - 1;
+	sq->head = (uint16_t)(head + nb);
+	*flags |= seen;
+	return nb;
+}
+
+/* One word, to be rung at once, on a queue pair that has nothing else to ring: what a program does
+ * that waits for the answer. */
+static inline bool
+post_word_now(struct pmv_mlx5_qp *qp, const struct pmv_send_wr *wr)
+{
+	struct pmv_mlx5_sq *sq = &qp->sq;
+	uint32_t nb_posted = sq->nb_posted;
+	uint32_t head = sq->head;
+	uint32_t index = head & sq->mask;
+	uint32_t flags = pmv_mlx5_word_flags(wr) ^ PMV_SEND_FLUSH;
+	uint8_t *to = sq->buf + (size_t)index * PMV_MLX5_BLOCK_BYTES;
+	struct pmv_mlx5_sent *sent = &sq->sent[index];
+
+	if (!pmv_mlx5_word_is(wr, flags, PMV_SEND_SIGNALED) || nb_posted == sq->stop || qp->on_ring)
+		return false;
+	pmv_mlx5_word_put(to, sent, (uint64_t)head << 40 | sq->word_ctrl, wr, flags);
+	sent->nb_posted = nb_posted + 1;
+	sq->nb_posted = nb_posted + 1;
+	sq->head = (uint16_t)(head + 1);
+	pmv_mlx5_doorbell_block(sq, (uint16_t)(head + 1), to);
+	return true;
+}
+
 void
 pmv_mlx5_post_forget(struct pmv_mlx5_qp *qp)
 {
@@ -141,22 +202,24 @@ ring_later(struct pmv_mlx5_worker *w, struct pmv_mlx5_qp *qp)
 	TAILQ_INSERT_TAIL(&w->to_ring, qp, ring_link);
 }
 
-int
-pmv_mlx5_post_send(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t nb)
+static __rte_noinline int
+post_list(struct pmv_mlx5_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)
 {
-	struct pmv_mlx5_qp *qp = pmv_mlx5_qp(base);
-	struct pmv_mlx5_worker *w = pmv_mlx5_worker(base->worker);
+	struct pmv_mlx5_worker *w = pmv_mlx5_worker(qp->base.worker);
 	uint32_t flags = 0;
-	uint32_t i;
+	uint32_t i = 0;
 	int err = 0;
 
-	if (unlikely(base->state < PMV_QPS_RTS))
-		return nb == 0 ? 0 : -ENOTCONN;
-	for (i = 0; i < nb; i++) {
+	if (!qp->on_ring)
+		qp->sq.waiting = qp->sq.head;
+	while (i < nb) {
+		i += post_words(&qp->sq, &wr[i], nb - i, &flags);
+		if (i == nb)
+			break;
 		err = post_one(&qp->sq, &wr[i]);
 		if (unlikely(err != 0))
 			break;
-		flags |= wr[i].send_flags;
+		flags |= wr[i++].send_flags;
 	}
 	if (unlikely(i == 0))
 		return err;
@@ -168,6 +231,23 @@ pmv_mlx5_post_send(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t n
 		ring_later(w, qp);
 	}
 	return (int)i;
+}
+
+int
+pmv_mlx5_post_send(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t nb)
+{
+	if (unlikely(base->state < PMV_QPS_RTS))
+		return nb == 0 ? 0 : -ENOTCONN;
+	return post_list(pmv_mlx5_qp(base), wr, nb);
+}
+
+int
+pmv_mlx5_post_send_word(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t nb)
+{
+	if (nb == 1 && likely(base->state >= PMV_QPS_RTS) &&
+		likely(post_word_now(pmv_mlx5_qp(base), wr)))
+		return 1;
+	return pmv_mlx5_post_send(base, wr, nb);
 }
 
 uint32_t

@@ -32,11 +32,12 @@ sq_init(struct pmv_mlx5_sq *sq, const struct mlx5dv_qp *dv, struct pmv_qp_cap *c
 		return -EINVAL;
 	sq->buf = dv->sq.buf;
 	sq->end = sq->buf + (size_t)dv->sq.wqe_cnt * PMV_MLX5_BLOCK_BYTES;
-	sq->mask = (uint16_t)(dv->sq.wqe_cnt - 1);
+	sq->mask = dv->sq.wqe_cnt - 1;
 	sq->record = (rte_be32_t *)&dv->dbrec[PMV_MLX5_RECORD_SEND];
 	sq->max_sge = cap->max_send_sge;
 	sq->max_inline = cap->max_inline_data;
 	sq->max_wr = RTE_MIN(dv->sq.wqe_cnt / blocks_max(cap), cap->max_send_wr);
+	sq->stop = sq->max_wr;
 	cap->max_send_wr = sq->max_wr;
 	sq->sent = rte_zmalloc_socket("pmv_mlx5_sent", dv->sq.wqe_cnt * sizeof(sq->sent[0]),
 		RTE_CACHE_LINE_SIZE, socket_id);
@@ -95,10 +96,10 @@ pmv_mlx5_queue_reset(struct pmv_mlx5_qp *qp)
 	struct pmv_mlx5_rq *rq = &qp->rq;
 
 	sq->head = 0;
-	sq->rung = 0;
+	sq->waiting = 0;
 	sq->last = 0;
 	sq->nb_posted = 0;
-	sq->nb_done = 0;
+	sq->stop = sq->max_wr;
 	rq->head = 0;
 	rq->nb_out = 0;
 	pmv_mlx5_doorbell_clear(qp);

@@ -7,6 +7,9 @@
 #ifndef PMV_MLX5_QUEUE_H
 #define PMV_MLX5_QUEUE_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include <infiniband/mlx5dv.h>
 
 #include "drivers/mlx5/hw.h"
@@ -18,9 +21,10 @@
  * atomic) one that other threads may ring too.
  */
 struct pmv_mlx5_uar {
+	uint8_t *next; /* the half to use next */
+	uint64_t half_bytes;
+	uint64_t words; /* counter: see stats.h */
 	uint8_t *reg;
-	uint16_t half_bytes;
-	uint16_t offset; /* of the half to use next */
 };
 
 /* What completes with a send entry; at the index of its first block. */
@@ -31,22 +35,25 @@ struct pmv_mlx5_sent {
 
 struct pmv_mlx5_sq {
 	uint8_t *buf;
-	uint8_t *end;
 	struct pmv_mlx5_sent *sent;
 	rte_be32_t *record;
 	struct pmv_mlx5_uar *uar;
+	uint64_t word_ctrl; /* of word.h's entry, in host order, index 0 */
+	uint32_t mask;      /* blocks - 1 */
+	uint32_t head;      /* block after the last entry built; 16 bits that run freely */
+	uint32_t stop; /* value of nb_posted at which the ring is full: max_wr beyond those done */
+	uint32_t nb_posted; /* requests; runs freely */
+	uint32_t waiting;   /* value of head before the first entry that waits for a ring */
+	uint32_t last;      /* first block of the last entry built */
+	uint32_t max_wr;    /* so many of the largest entries fit into the ring */
+	bool words;         /* word.h's entries are allowed: room for them, and not sig_all */
+	/* not for words */
+	bool sig_all;
 	uint32_t qpn_shifted; /* QPN << 8 */
-	uint16_t mask;        /* blocks - 1 */
-	uint16_t head;        /* block after the last entry built; runs freely */
-	uint16_t rung;        /* value of head at the last ring */
-	uint16_t last;        /* first block of the last entry built */
-	uint32_t nb_posted;   /* requests; runs freely */
-	uint32_t nb_done;
-	uint32_t max_wr; /* so many of the largest entries fit into the ring */
 	uint32_t max_sge;
 	uint32_t max_inline;
 	uint64_t max_bytes; /* of a message */
-	bool sig_all;
+	uint8_t *end;
 };
 
 struct pmv_mlx5_rq {
@@ -72,14 +79,29 @@ struct pmv_mlx5_qp {
 	struct ibv_pd *joined_pd; /* or NULL */
 };
 
+/*
+ * What entries of one queue pair and opcode have in common, if they went well and have no length:
+ * the last that was taken is probably like the next. poll.c alone uses it.
+ */
+struct pmv_mlx5_run {
+	rte_be32_t op_qpn_be;  /* PMV_MLX5_RUN_NONE: there is none */
+	uint32_t mask;         /* of a place in sent, in bytes */
+	const uint8_t *sent;   /* the send queue's */
+	pmv_mlx5_unit unit[3]; /* the completion; wr_id is [0][0] */
+};
+#define PMV_MLX5_RUN_NONE UINT32_MAX /* no QPN and no opcode is that */
+_Static_assert(offsetof(struct pmv_wc, wr_id) == 0 && sizeof(struct pmv_wc) == 48,
+	"three units, wr_id first");
+
 struct pmv_mlx5_cq {
 	struct pmv_cq base;
-	uint8_t *buf;
+	struct pmv_mlx5_cqe *buf;
+	const struct pmv_mlx5_cqe *end;
 	rte_be32_t *record;
-	struct pmv_mlx5_qp *last_qp; /* the last entry's: the next is probably of the same */
-	uint32_t ci;                 /* runs freely */
+	uint32_t ci; /* runs freely */
 	uint32_t mask;
-	uint32_t entry_bytes;
+	struct pmv_mlx5_qp *last_qp; /* the last entry's, also of the run */
+	struct pmv_mlx5_run run;
 	struct ibv_cq *ibv;
 };
 
@@ -97,14 +119,28 @@ void pmv_mlx5_queue_fini(struct pmv_mlx5_qp *qp);
 /* As after creation: nothing posted. The device must be in RESET. */
 void pmv_mlx5_queue_reset(struct pmv_mlx5_qp *qp);
 
+static inline struct pmv_mlx5_cqe *
+pmv_mlx5_queue_place(const struct pmv_mlx5_cq *cq, uint32_t ci)
+{
+	return cq->buf + (ci & cq->mask);
+}
+
+/* Its last 4 bytes in host order: counter 31:16, op_own 7:0. One load, so that they belong
+ * together.
+ */
+static inline uint32_t
+pmv_mlx5_queue_tail(const struct pmv_mlx5_cqe *cqe)
+{
+	_Static_assert(offsetof(struct pmv_mlx5_cqe, counter_be) == 60, "the last 4 bytes");
+	return rte_be_to_cpu_32(__atomic_load_n(
+		(const uint32_t *)(const void *)&cqe->counter_be, __ATOMIC_RELAXED));
+}
+
 /* A completion entry that the device has written and we have not read; NULL: none. */
 static inline struct pmv_mlx5_cqe *
 pmv_mlx5_queue_cqe(const struct pmv_mlx5_cq *cq, uint32_t ci)
 {
-	/* In 128-byte entries the second half is the one that counts. */
-	uint8_t *entry = cq->buf + (size_t)(ci & cq->mask) * cq->entry_bytes;
-	struct pmv_mlx5_cqe *cqe =
-		(struct pmv_mlx5_cqe *)(void *)(entry + cq->entry_bytes - PMV_MLX5_CQE_BYTES);
+	struct pmv_mlx5_cqe *cqe = pmv_mlx5_queue_place(cq, ci);
 	uint8_t op_own = __atomic_load_n(&cqe->op_own, __ATOMIC_RELAXED);
 	bool round = (ci & (cq->mask + 1)) != 0;
 

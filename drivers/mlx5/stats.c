@@ -4,6 +4,7 @@
  */
 #include "drivers/mlx5/stats.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <rte_common.h>
@@ -13,15 +14,16 @@
 static const struct {
 	const char *name;
 	size_t offset;
+	bool with_words;
 } table[] = {
-#define STAT(field)                                                                                \
+#define STAT(field, ...)                                                                           \
 	{                                                                                          \
-#field, offsetof(struct pmv_mlx5_stats, field)                                     \
+#field, offsetof(struct pmv_mlx5_stats, field), __VA_ARGS__                        \
 	}
-	STAT(posted_send),
+	STAT(posted_send, true),
 	STAT(posted_recv),
-	STAT(rings),
-	STAT(bursts),
+	STAT(rings, true),
+	STAT(bursts, true),
 	STAT(completions),
 	STAT(completions_error),
 	STAT(completions_stale),
@@ -34,12 +36,15 @@ pmv_mlx5_stats_worker(const struct pmv_worker *base, struct pmv_stat *stats, uin
 {
 	const struct pmv_mlx5_worker *w = (const struct pmv_mlx5_worker *)base;
 	const char *counters = (const char *)&w->stats;
+	uint64_t words = __atomic_load_n(&w->uar.words, __ATOMIC_RELAXED);
 
-	for (uint32_t i = 0; i < RTE_DIM(table) && i < nb; i++)
-		stats[i] = (struct pmv_stat){ table[i].name,
-			__atomic_load_n(
-				(const uint64_t *)(const void *)(counters + table[i].offset),
-				__ATOMIC_RELAXED) };
+	for (uint32_t i = 0; i < RTE_DIM(table) && i < nb; i++) {
+		stats[i].name = table[i].name;
+		stats[i].value = __atomic_load_n(
+			(const uint64_t *)(const void *)(counters + table[i].offset),
+			__ATOMIC_RELAXED);
+		stats[i].value += table[i].with_words ? words : 0;
+	}
 	return RTE_DIM(table);
 }
 

@@ -46,18 +46,39 @@ pmv_mlx5_wqe_data(uint8_t *seg, uint32_t bytes, uint32_t lkey, uint64_t addr)
 			.addr_be = rte_cpu_to_be_64(addr) };
 }
 
+/* Two copies that may overlap cover all lengths from one to two of theirs, without a call. */
+static inline void
+pmv_mlx5_wqe_copy_flat(uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+	if (bytes > 32) {
+		memcpy(to, from, bytes);
+	} else if (bytes >= 16) {
+		memcpy(to, from, 16);
+		memcpy(to + bytes - 16, from + bytes - 16, 16);
+	} else if (bytes >= 8) {
+		memcpy(to, from, 8);
+		memcpy(to + bytes - 8, from + bytes - 8, 8);
+	} else if (bytes >= 4) {
+		memcpy(to, from, 4);
+		memcpy(to + bytes - 4, from + bytes - 4, 4);
+	} else {
+		for (uint32_t i = 0; i < bytes; i++)
+			to[i] = from[i];
+	}
+}
+
 /* Copies into the ring; returns where the next byte goes. */
 static inline uint8_t *
-pmv_mlx5_wqe_copy(const struct pmv_mlx5_sq *sq, uint8_t *to, const void *from, uint32_t bytes)
+pmv_mlx5_wqe_copy(const struct pmv_mlx5_sq *sq, uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	uint32_t room = (uint32_t)(sq->end - to);
 
 	if (likely(bytes < room)) {
-		memcpy(to, from, bytes);
+		pmv_mlx5_wqe_copy_flat(to, from, bytes);
 		return to + bytes;
 	}
 	memcpy(to, from, room);
-	memcpy(sq->buf, (const uint8_t *)from + room, bytes - room);
+	memcpy(sq->buf, from + room, bytes - room);
 	return sq->buf + (bytes - room);
 }
 

@@ -23,10 +23,10 @@ driver__is_there(void **state)
 }
 
 static void
-ring__is_judged(void **state)
+judge(uint32_t flags, uint32_t length)
 {
 	struct pmv_send_wr wr = {
-		.wr_id = 1, .opcode = PMV_WR_RDMA_WRITE, .send_flags = PMV_SEND_SIGNALED
+		.wr_id = 1, .opcode = PMV_WR_RDMA_WRITE, .send_flags = PMV_SEND_SIGNALED | flags
 	};
 	struct pmv_wc wc;
 	uint32_t nb_done = 0;
@@ -37,7 +37,7 @@ ring__is_judged(void **state)
 	wr.wr.rdma.rkey = pmv_mr_rkey(lab.end[1].mr);
 	memset(lab.end[0].buf, 0x5a, 64);
 	for (uint32_t i = 0; i < 10; i++) {
-		lab_send(&lab.end[0], lab.end[0].qp, &wr, 0, 64);
+		lab_send(&lab.end[0], lab.end[0].qp, &wr, 0, length);
 		lab_run(&lab, 0);
 		nb_done += pmv_poll_cq(lab.end[0].send_cq, &wc, 1);
 	}
@@ -54,10 +54,23 @@ ring__is_judged(void **state)
 	assert_int_equal(pmv_mlx5m_qp_rings(pmv_qp_num(lab.end[0].qp)), 10);
 	assert_int_equal(pmv_mlx5m_violations(), 0);
 	assert_int_equal(nb_done, 10);
-	assert_int_equal(lab.end[1].buf[63], 0x5a);
+	assert_int_equal(lab.end[1].buf[length - 1], 0x5a);
 #endif
 	pmv_mlx5m_violations_clear();
 	lab_close(&lab);
+}
+
+static void
+ring__is_judged(void **state)
+{
+	judge(0, 64);
+}
+
+/* Post and doorbell in one. */
+static void
+ring__of_a_word_is_judged(void **state)
+{
+	judge(PMV_SEND_INLINE | PMV_SEND_FLUSH, 8);
 }
 
 int
@@ -66,6 +79,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(driver__is_there),
 		cmocka_unit_test(ring__is_judged),
+		cmocka_unit_test(ring__of_a_word_is_judged),
 	};
 
 	return cmocka_run_group_tests(tests, lab_start, lab_stop);
