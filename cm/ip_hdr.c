@@ -32,14 +32,8 @@ address_parse(const uint8_t *wire, uint8_t ip_version, uint8_t *gid)
 static bool
 source_is_bad(const uint8_t *gid)
 {
-	uint32_t v4;
-
-	if (pmv_gid_is_multicast(gid) || pmv_gid_is_zero(gid))
-		return true;
-	if (!pmv_gid_is_v4(gid))
-		return pmv_be64_load(gid) == 0 && pmv_be64_load(gid + 8) == 1;
-	v4 = pmv_gid_ipv4(gid);
-	return v4 == 0 || v4 == UINT32_MAX || v4 >> 24 == 127;
+	return pmv_gid_is_multicast(gid) || pmv_gid_is_broadcast(gid) || pmv_gid_is_loopback(gid) ||
+	       pmv_gid_is_zero(gid) || (pmv_gid_is_v4(gid) && pmv_gid_ipv4(gid) == 0);
 }
 
 enum pmv_cm_ip_hdr_verdict

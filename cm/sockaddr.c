@@ -47,8 +47,10 @@ pmv_cm_sockaddr_get(const struct sockaddr *addr, struct pmv_cm_sockaddr *ret)
 		return "is neither AF_INET nor AF_INET6";
 	if (pmv_gid_is_multicast(ret->gid))
 		return "is multicast";
-	if (ret->v4 && !ret->any && pmv_gid_ipv4(ret->gid) == UINT32_MAX)
+	if (pmv_gid_is_broadcast(ret->gid))
 		return "is the broadcast address";
+	if (pmv_gid_is_loopback(ret->gid))
+		return "is a loopback address: nothing leaves the host for it";
 	if (!pmv_gid_is_link_local(ret->gid))
 		ret->scope = 0;
 	else if (ret->scope == 0)

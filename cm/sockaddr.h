@@ -20,8 +20,8 @@ struct pmv_cm_sockaddr {
 	bool any; /* wildcard */
 };
 
-/* @return NULL, or what is wrong: NULL, another family, multicast, broadcast, or link-local without
- * a scope. */
+/* @return NULL, or what is wrong: NULL, another family, multicast, broadcast, loopback, or
+ * link-local without a scope. */
 const char *pmv_cm_sockaddr_get(const struct sockaddr *addr, struct pmv_cm_sockaddr *ret);
 
 /* Writes sockaddr_in or sockaddr_in6. */

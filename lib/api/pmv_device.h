@@ -101,7 +101,8 @@ PMV_API int pmv_query_device(struct pmv_device *device, struct pmv_device_attr *
 
 /**
  * Adds an address of ours. It becomes a GID; the first one added is GID index 0.
- * @return 0; -EEXIST; -EINVAL multicast, unspecified or a bad prefix; -ENOSPC (16 addresses).
+ * @return 0; -EEXIST; -EINVAL multicast, broadcast, loopback, unspecified or a bad prefix; -ENOSPC
+ * (16 addresses).
  * @note Context: any thread, but not while frames for it may be on their way to a running worker of
  * another lcore.
  */
@@ -112,7 +113,7 @@ PMV_API int pmv_device_del_addr(struct pmv_device *device, const union pmv_gid *
 
 /** Sets the next hop for destinations that are not on-link; one per address family, an all-zero GID
  * removes it.
- * @return 0; -EINVAL. @note Context: any thread. */
+ * @return 0; -EINVAL multicast, broadcast or loopback. @note Context: any thread. */
 PMV_API int pmv_device_set_gateway(struct pmv_device *device, const union pmv_gid *gateway);
 
 /** @param index 0..nb_gids-1. @return 0; -EINVAL no such index. @note Context: any thread. */
@@ -121,8 +122,8 @@ PMV_API int pmv_query_gid(struct pmv_device *device, uint16_t index, union pmv_g
 /**
  * Tells the MAC of a neighbour (next hop). Queue pairs that already use it are moved to the new
  * MAC.
- * @return 0; -EINVAL multicast MAC or GID; -ENOSPC the table is full (4096); -EAGAIN a worker's
- *         mailbox is full, nothing was changed.
+ * @return 0; -EINVAL multicast MAC or GID, or a GID that no host has; -ENOSPC the table is full
+ * (4096); -EAGAIN a worker's mailbox is full, nothing was changed.
  * @note Context: any thread.
  */
 PMV_API int pmv_neigh_set(

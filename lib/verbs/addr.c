@@ -77,15 +77,29 @@ pmv_verbs_addr_is_on_link(const struct pmv_device *dev, const union pmv_gid *gid
 	return false;
 }
 
+const char *
+pmv_verbs_addr_no_host(const union pmv_gid *gid)
+{
+	if (pmv_gid_is_multicast(gid->raw))
+		return "is multicast";
+	if (pmv_gid_is_broadcast(gid->raw))
+		return "is the broadcast address";
+	if (pmv_gid_is_loopback(gid->raw))
+		return "is a loopback address";
+	return NULL;
+}
+
 static const char *
 addr_problem(const struct pmv_ip_addr *a)
 {
-	if (pmv_gid_is_multicast(a->gid.raw))
-		return "it is multicast";
+	const char *problem = pmv_verbs_addr_no_host(&a->gid);
+
+	if (problem != NULL)
+		return problem;
 	if (pmv_verbs_addr_is_unspecified(&a->gid))
-		return "it is unspecified";
+		return "is unspecified";
 	if (a->prefix_len > (pmv_gid_is_v4(a->gid.raw) ? 32 : 128))
-		return "prefix_len is above 32 (IPv4) or 128 (IPv6)";
+		return "has a prefix_len above 32 (IPv4) or 128 (IPv6)";
 	return NULL;
 }
 
@@ -136,7 +150,7 @@ pmv_device_add_addr(struct pmv_device *dev, const struct pmv_ip_addr *addr)
 		return -EINVAL;
 	problem = addr_problem(addr);
 	if (problem != NULL)
-		return pmv_log_refuse(-EINVAL, "device_add_addr: addr %s: %s",
+		return pmv_log_refuse(-EINVAL, "device_add_addr: addr %s %s",
 			pmv_gid_str(&addr->gid, text, sizeof(text)), problem);
 	pmv_verbs_lock(dev);
 	rc = add(dev, addr);
@@ -178,12 +192,14 @@ pmv_device_del_addr(struct pmv_device *dev, const union pmv_gid *gid)
 int
 pmv_device_set_gateway(struct pmv_device *dev, const union pmv_gid *gateway)
 {
+	const char *problem;
 	uint32_t family;
 
 	if (PMV_ANY_NULL("device_set_gateway", "device gateway", dev, gateway))
 		return -EINVAL;
-	if (pmv_gid_is_multicast(gateway->raw))
-		return pmv_log_refuse(-EINVAL, "device_set_gateway: gateway is multicast");
+	problem = pmv_verbs_addr_no_host(gateway);
+	if (problem != NULL)
+		return pmv_log_refuse(-EINVAL, "device_set_gateway: gateway %s", problem);
 	family = pmv_verbs_addr_family(gateway);
 	pmv_verbs_lock(dev);
 	if (pmv_gid_is_zero(gateway->raw))

@@ -20,5 +20,8 @@ bool pmv_verbs_addr_is_on_link(const struct pmv_device *dev, const union pmv_gid
 uint32_t pmv_verbs_addr_family(const union pmv_gid *gid);
 /* :: or 0.0.0.0. */
 bool pmv_verbs_addr_is_unspecified(const union pmv_gid *gid);
+/* NULL, or why no single host on the wire has this address: "is multicast". :: and 0.0.0.0 are not
+ * among them. */
+const char *pmv_verbs_addr_no_host(const union pmv_gid *gid);
 
 #endif

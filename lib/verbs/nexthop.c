@@ -233,6 +233,8 @@ neigh_problem(const union pmv_gid *gid, const uint8_t mac[6])
 {
 	if (pmv_gid_is_multicast(gid->raw))
 		return "gid is multicast";
+	if (pmv_gid_is_broadcast(gid->raw) || pmv_gid_is_loopback(gid->raw))
+		return "gid is the broadcast or a loopback address";
 	if (pmv_verbs_addr_is_unspecified(gid))
 		return "gid is unspecified";
 	if (mac[0] & 1)

@@ -58,6 +58,22 @@ pmv_gid_is_multicast(const uint8_t *gid)
 	return gid[0] == 0xff || (pmv_gid_is_v4(gid) && (gid[12] & 0xf0) == 0xe0);
 }
 
+/* 255.255.255.255: no host has it, and none is meant alone by it (RFC 1122 3.2.1.3). */
+static inline bool
+pmv_gid_is_broadcast(const uint8_t *gid)
+{
+	return pmv_gid_is_v4(gid) && pmv_gid_ipv4(gid) == UINT32_MAX;
+}
+
+/* 127.0.0.0/8 and ::1, which never leave a host (RFC 1122 3.2.1.3, RFC 4291 2.5.3). */
+static inline bool
+pmv_gid_is_loopback(const uint8_t *gid)
+{
+	if (pmv_gid_is_v4(gid))
+		return gid[12] == 127;
+	return pmv_be64_load(gid) == 0 && pmv_be64_load(gid + 8) == 1;
+}
+
 /* fe80::/10. */
 static inline bool
 pmv_gid_is_link_local(const uint8_t *gid)

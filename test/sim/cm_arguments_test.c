@@ -170,6 +170,8 @@ cm_arguments__bind(void **state)
 	REFUSED(-EINVAL, "addr is multicast", pmv_cm_bind_addr(id, at("224.0.0.1", 1)));
 	REFUSED(-EINVAL, "addr is multicast", pmv_cm_bind_addr(id, at("ff02::1", 1)));
 	REFUSED(-EINVAL, "addr is the broadcast", pmv_cm_bind_addr(id, at("255.255.255.255", 1)));
+	REFUSED(-EINVAL, "addr is a loopback", pmv_cm_bind_addr(id, at("127.0.0.1", 1)));
+	REFUSED(-EINVAL, "addr is a loopback", pmv_cm_bind_addr(id, at("::1", 1)));
 	REFUSED(-EINVAL, "addr is link-local", pmv_cm_bind_addr(id, at("fe80::1", 1)));
 	REFUSED(-EADDRNOTAVAIL, "addr 10.1.1.1", pmv_cm_bind_addr(id, at("10.1.1.1", 1)));
 	REFUSED(-EADDRINUSE, "port 5000", pmv_cm_bind_addr(id, at("192.168.10.1", 5000)));
@@ -190,6 +192,10 @@ cm_arguments__resolve(void **state)
 	assert_int_equal(pmv_cm_bind_addr(bound, at("192.168.10.1", 5000)), 0);
 	REFUSED(-EINVAL, "dst is NULL", pmv_cm_resolve_addr(id, NULL, NULL, 10));
 	REFUSED(-EINVAL, "dst is multicast", pmv_cm_resolve_addr(id, NULL, at("ff02::1", 1), 10));
+	REFUSED(-EINVAL, "dst is the broadcast",
+		pmv_cm_resolve_addr(id, NULL, at("255.255.255.255", 1), 10));
+	REFUSED(-EINVAL, "dst is a loopback",
+		pmv_cm_resolve_addr(id, NULL, at("127.1.2.3", 1), 10));
 	REFUSED(-EINVAL, "dst is link-local", pmv_cm_resolve_addr(id, NULL, at("fe80::1", 1), 10));
 	REFUSED(-EINVAL, "dst is the wildcard",
 		pmv_cm_resolve_addr(id, NULL, at("0.0.0.0", 1), 10));

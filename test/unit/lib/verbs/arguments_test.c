@@ -105,6 +105,8 @@ arguments__address(void **state)
 	struct pmv_ip_addr good = { .gid = fake_gid("10.0.0.2"), .prefix_len = 24 };
 	const union pmv_gid own = fake_gid("10.0.0.1"), other = fake_gid("10.0.0.9");
 	const union pmv_gid multicast = fake_gid("239.0.0.1"), none = fake_gid("0.0.0.0");
+	const union pmv_gid broadcast = fake_gid("255.255.255.255");
+	const union pmv_gid loopback = fake_gid("127.0.0.1"), loopback6 = fake_gid("::1");
 	const uint8_t mac[6] = { 2 }, mac_multicast[6] = { 1 }, mac_zero[6] = { 0 };
 	struct pmv_ip_addr parsed;
 	union pmv_gid gid;
@@ -114,6 +116,9 @@ arguments__address(void **state)
 	ROW(prefix_len, 33, -EINVAL, "prefix_len");
 	ROW(gid, multicast, -EINVAL, "addr 239.0.0.1");
 	ROW(gid, none, -EINVAL, "addr 0.0.0.0");
+	ROW(gid, broadcast, -EINVAL, "addr 255.255.255.255");
+	ROW(gid, loopback, -EINVAL, "addr 127.0.0.1");
+	ROW(gid, loopback6, -EINVAL, "addr ::1");
 	ROW(gid, own, -EEXIST, "addr 10.0.0.1");
 #undef ROW
 	REFUSED(-EINVAL, "device", pmv_device_add_addr(NULL, &good));
@@ -124,6 +129,9 @@ arguments__address(void **state)
 	REFUSED(-EINVAL, "device", pmv_device_set_gateway(NULL, &other));
 	REFUSED(-EINVAL, "gateway", pmv_device_set_gateway(n.dev, NULL));
 	REFUSED(-EINVAL, "gateway", pmv_device_set_gateway(n.dev, &multicast));
+	REFUSED(-EINVAL, "gateway is the br", pmv_device_set_gateway(n.dev, &broadcast));
+	REFUSED(-EINVAL, "gateway is a loop", pmv_device_set_gateway(n.dev, &loopback));
+	REFUSED(-EINVAL, "gateway is a loop", pmv_device_set_gateway(n.dev, &loopback6));
 	REFUSED(-EINVAL, "device", pmv_query_gid(NULL, 0, &gid));
 	REFUSED(-EINVAL, "ret_gid", pmv_query_gid(n.dev, 0, NULL));
 	REFUSED(-EINVAL, "index 2", pmv_query_gid(n.dev, 2, &gid));
@@ -132,6 +140,8 @@ arguments__address(void **state)
 	REFUSED(-EINVAL, "mac", pmv_neigh_set(n.dev, &other, NULL));
 	REFUSED(-EINVAL, "gid is multicast", pmv_neigh_set(n.dev, &multicast, mac));
 	REFUSED(-EINVAL, "gid is unspecified", pmv_neigh_set(n.dev, &none, mac));
+	REFUSED(-EINVAL, "gid is the broad", pmv_neigh_set(n.dev, &broadcast, mac));
+	REFUSED(-EINVAL, "or a loopback", pmv_neigh_set(n.dev, &loopback6, mac));
 	REFUSED(-EINVAL, "mac is multicast", pmv_neigh_set(n.dev, &other, mac_multicast));
 	REFUSED(-EINVAL, "mac is all-zero", pmv_neigh_set(n.dev, &other, mac_zero));
 	REFUSED(-EINVAL, "text", pmv_ip_addr_parse(NULL, &parsed));

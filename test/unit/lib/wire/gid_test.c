@@ -33,6 +33,35 @@ gid__ipv4_mapped(void **state)
 }
 
 static void
+gid__addresses_of_no_host(void **state)
+{
+	static const struct {
+		const char *gid;
+		bool is_broadcast, is_loopback;
+	} cases[] = {
+		{ "00000000000000000000ffff ffffffff", true, false },
+		{ "00000000000000000000ffff fffffffe", false, false },
+		{ "0000000000000000000000ff ffffffff", false, false }, /* no mapped address */
+		{ "00000000000000000000ffff 7f000001", false, true },
+		{ "00000000000000000000ffff 7fffffff", false, true },
+		{ "00000000000000000000ffff 7effffff", false, false },
+		{ "00000000000000000000ffff 80000000", false, false },
+		{ "00000000000000000000000000000001", false, true },
+		{ "00000000000000000000000000000002", false, false },
+		{ "00000000000000000000000000000000", false, false },
+		{ "fd000000000000000000000000000001", false, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t gid[16];
+
+		assert_int_equal(pmv_hex_read(cases[i].gid, gid, 16), 16);
+		assert_int_equal(pmv_gid_is_broadcast(gid), cases[i].is_broadcast);
+		assert_int_equal(pmv_gid_is_loopback(gid), cases[i].is_loopback);
+	}
+}
+
+static void
 gid__multicast(void **state)
 {
 	static const struct {
@@ -114,6 +143,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gid__ipv4_mapped),
+		cmocka_unit_test(gid__addresses_of_no_host),
 		cmocka_unit_test(gid__multicast),
 		cmocka_unit_test(gid__from_mac),
 		cmocka_unit_test(flow_label__check_values),
