@@ -17,6 +17,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_interrupts.h>
+#include <rte_log.h>
 
 #include "apps/common/say.h"
 
@@ -36,21 +37,27 @@ pmv_app_eal_start(const struct pmv_app_args *args)
 }
 
 int
+pmv_app_usage_status(int ret)
+{
+	if (ret < 0)
+		return PMV_APP_USAGE;
+	return pmv_app_is_output_lost() ? PMV_APP_FAILED : PMV_APP_OK;
+}
+
+int
 pmv_app_begin(int argc, char **argv, const struct pmv_app_spec *spec, struct pmv_app_args *ret_args,
 	struct pmv_app_options *ret_options)
 {
 	int ret;
 
 	pmv_app_set_name(argv[0]);
-	/* Line by line also into a file or a pipe: whoever waits for a line gets it when it is
-	 * printed. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	pmv_app_claim_stdio();
 	ret = pmv_app_args_split(argc, argv, ret_args);
 	if (ret == 0)
 		ret = pmv_app_options_parse(ret_args, spec, ret_options);
 	if (ret != 0) {
 		pmv_app_args_free(ret_args);
-		return ret < 0 ? PMV_APP_USAGE : PMV_APP_OK;
+		return pmv_app_usage_status(ret);
 	}
 	if (pmv_app_eal_start(ret_args) == 0)
 		return -1;
@@ -109,8 +116,10 @@ pmv_app_finish(struct pmv_app_args *args, bool failed)
 {
 	uint16_t port_id;
 
-	fflush(stdout);
-	/* Also those that no program asked for: EAL's --vdev made them. */
+	failed |= pmv_app_is_output_lost();
+	/* Also those that no program asked for: EAL's --vdev made them. Most have stopped, and
+	 * ethdev would tell so. */
+	rte_log_set_level_pattern("lib.ethdev", RTE_LOG_NOTICE);
 	RTE_ETH_FOREACH_DEV(port_id)
 	{
 		rte_eth_dev_stop(port_id);

@@ -17,6 +17,9 @@ int pmv_app_eal_start(const struct pmv_app_args *args);
  */
 int pmv_app_begin(int argc, char **argv, const struct pmv_app_spec *spec,
 	struct pmv_app_args *ret_args, struct pmv_app_options *ret_options);
+/* The exit status when the command line, or --help in it, ends the program: ret is
+ * pmv_app_options_parse()'s. */
+int pmv_app_usage_status(int ret);
 /* Closes the ports that are left, ends EAL, frees args. @return the exit status. */
 int pmv_app_finish(struct pmv_app_args *args, bool failed);
 

@@ -6,7 +6,10 @@
 #include "apps/common/endpoint.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_pause.h>
@@ -18,6 +21,8 @@
  * be waiting for ours. */
 #define IDLE_TURNS_MAX 1024
 #define RELEASE_MS     1000
+/* More than there are counters of a worker or of a CM. */
+#define STATS_MAX 256
 
 static int
 open_device(const struct pmv_app_options *o, struct pmv_app_endpoint *ep)
@@ -56,11 +61,12 @@ add_addresses(const struct pmv_app_options *o, struct pmv_app_endpoint *ep)
 		}
 	}
 	for (uint32_t i = 0; i < o->nb_gateways; i++) {
-		int ret = pmv_device_set_gateway(ep->device, &o->gateways[i]);
+		int ret = pmv_device_set_gateway(ep->device, &o->gateways[i].gid);
 
 		if (ret != 0) {
 			pmv_app_say("%s cannot be a gateway: %s",
-				pmv_gid_str(&o->gateways[i], text, sizeof(text)), strerror(-ret));
+				pmv_gid_str(&o->gateways[i].gid, text, sizeof(text)),
+				strerror(-ret));
 			return ret;
 		}
 	}
@@ -119,7 +125,7 @@ pmv_app_endpoint_open(const struct pmv_app_options *options, struct pmv_app_endp
 		.ip_mtu = options->ip_mtu,
 		.nb_mbufs = NB_MBUFS,
 	};
-	struct pmv_app_endpoint ep = { 0 };
+	struct pmv_app_endpoint ep = { .prints_stats = options->prints_stats };
 	int ret;
 
 	if (options->nb_addrs == 0) {
@@ -192,6 +198,15 @@ pmv_app_endpoint_poll(struct pmv_app_endpoint *ep)
 }
 
 void
+pmv_app_endpoint_scope(const struct pmv_app_endpoint *ep, struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr))
+		v6->sin6_scope_id = ep->port.port_id + 1u;
+}
+
+void
 pmv_app_endpoint_drain(struct pmv_app_endpoint *ep, uint32_t ms)
 {
 	uint64_t end = pmv_app_now_ms() + ms;
@@ -237,6 +252,28 @@ pmv_app_endpoint_free_cq(struct pmv_app_endpoint *ep, struct pmv_cq *cq)
 	return ret;
 }
 
+static void
+print_stats(const struct pmv_app_endpoint *ep, const char *who, const struct pmv_stat *stats,
+	uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb && i < STATS_MAX; i++)
+		if (stats[i].value != 0)
+			printf("port %u %-6s %-28s %" PRIu64 "\n", ep->port.port_id, who,
+				stats[i].name, stats[i].value);
+}
+
+/* What stayed at 0 says nothing. */
+static void
+print_all_stats(const struct pmv_app_endpoint *ep)
+{
+	struct pmv_stat stats[STATS_MAX];
+
+	if (ep->worker != NULL)
+		print_stats(ep, "worker", stats, pmv_worker_stats(ep->worker, stats, STATS_MAX));
+	if (ep->cm != NULL)
+		print_stats(ep, "cm", stats, pmv_cm_stats(ep->cm, stats, STATS_MAX));
+}
+
 static int
 close_step(int ret, const char *what)
 {
@@ -250,6 +287,8 @@ pmv_app_endpoint_close(struct pmv_app_endpoint *ep)
 {
 	int ret = 0;
 
+	if (ep->prints_stats)
+		print_all_stats(ep);
 	pmv_app_endpoint_detach(ep);
 	if (ep->cm != NULL)
 		ret = close_step(pmv_cm_destroy(ep->cm), "the connection manager");
@@ -270,8 +309,16 @@ pmv_app_say_cm_failure(const struct pmv_cm_event *event, const char *peer)
 {
 	switch (event->event) {
 	case PMV_CM_EVENT_ADDR_ERROR:
-		pmv_app_say("%s does not answer: its link address is not known (%s)", peer,
-			strerror(-event->status));
+		if (event->status == -ENETUNREACH)
+			pmv_app_say("there is no way to %s: none of our addresses is on its link, "
+				    "and no gateway is known (--addr, --gw)",
+				peer);
+		else if (event->status == -ETIMEDOUT)
+			pmv_app_say("%s does not answer: its link address is not known (%s)", peer,
+				strerror(-event->status));
+		else
+			pmv_app_say("%s cannot be reached from here (%s)", peer,
+				strerror(-event->status));
 		break;
 	case PMV_CM_EVENT_ROUTE_ERROR:
 		pmv_app_say("there is no route to %s (%s)", peer, strerror(-event->status));

@@ -21,6 +21,7 @@ struct pmv_app_endpoint {
 	struct pmv_worker *worker;
 	struct pmv_cm *cm;
 	bool is_attached;
+	bool prints_stats;
 	uint32_t nb_idle; /* turns without work in a row */
 };
 
@@ -36,6 +37,9 @@ void pmv_app_endpoint_detach(struct pmv_app_endpoint *ep);
 /* One turn of worker and CM. @return work done, 0 = idle. After a long idle time it lets other
  * processes run. */
 uint32_t pmv_app_endpoint_poll(struct pmv_app_endpoint *ep);
+
+/* A link-local IPv6 address is one on the endpoint's link; others stay as they are. */
+void pmv_app_endpoint_scope(const struct pmv_app_endpoint *ep, struct sockaddr_storage *addr);
 
 /* Goes on polling for so long: last acknowledgements leave, and a repeated DREQ is answered. */
 void pmv_app_endpoint_drain(struct pmv_app_endpoint *ep, uint32_t ms);

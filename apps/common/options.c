@@ -19,7 +19,16 @@
 #include "apps/common/say.h"
 
 /* Above every character, so that a program may use any letter for its own. */
-enum common_code { OPT_PORT = 0x100, OPT_ADDR, OPT_GW, OPT_VLAN, OPT_MTU, OPT_LOSS, OPT_SEED };
+enum common_code {
+	OPT_PORT = 0x100,
+	OPT_ADDR,
+	OPT_GW,
+	OPT_VLAN,
+	OPT_MTU,
+	OPT_LOSS,
+	OPT_SEED,
+	OPT_STATS
+};
 #define OWN_LONG_MAX 16
 
 static const struct option common_long[] = {
@@ -30,6 +39,7 @@ static const struct option common_long[] = {
 	{ "mtu", required_argument, NULL, OPT_MTU },
 	{ "loss", required_argument, NULL, OPT_LOSS },
 	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "stats", no_argument, NULL, OPT_STATS },
 	{ "help", no_argument, NULL, 'h' },
 };
 
@@ -43,6 +53,8 @@ static const char common_usage[] =
 	"  --mtu N         IP MTU in bytes, 352..9600 (the port's)\n"
 	"  --loss P        drop frames with this probability, 0..1, in both directions\n"
 	"  --seed N        make the loss repeatable\n"
+	"  --stats         print at the end what was counted: frames, drops by reason, connection "
+	"messages\n"
 	"  -h, --help      this text\n";
 
 int
@@ -85,7 +97,8 @@ pmv_app_number(const char *text, const char *what, uint64_t min, uint64_t max, u
 	uint64_t value;
 
 	errno = 0;
-	value = strtoull(text, &end, 0);
+	/* A leading 0 is no sign of an octal number here. */
+	value = strtoull(text, &end, text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10);
 	/* strtoull takes a minus sign and leading blanks; a command line should not. */
 	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < min ||
 		value > max) {
@@ -167,12 +180,17 @@ take_gateway(struct pmv_app_options *o, const char *text)
 {
 	struct pmv_ip_addr addr;
 
-	if (o->nb_gateways == RTE_DIM(o->gateways) || strchr(text, '/') != NULL ||
-		pmv_ip_addr_parse(text, &addr) != 0) {
-		pmv_app_say("--gw wants one address a family like 10.0.0.254, not '%s'", text);
+	if (strchr(text, '/') != NULL || pmv_ip_addr_parse(text, &addr) != 0) {
+		pmv_app_say("--gw wants an address like 10.0.0.254, not '%s'", text);
 		return -EINVAL;
 	}
-	o->gateways[o->nb_gateways++] = addr.gid;
+	/* The whole length: 32 of an IPv4 address. */
+	for (uint32_t i = 0; i < o->nb_gateways; i++)
+		if (o->gateways[i].prefix_len == addr.prefix_len) {
+			pmv_app_say("--gw: '%s' is the second gateway of its family", text);
+			return -EINVAL;
+		}
+	o->gateways[o->nb_gateways++] = addr;
 	return 0;
 }
 
@@ -216,6 +234,9 @@ take_common(struct pmv_app_options *o, int code, const char *text)
 		return ret;
 	case OPT_LOSS:
 		return take_loss(o, text);
+	case OPT_STATS:
+		o->prints_stats = true;
+		return 0;
 	default:
 		return pmv_app_number(text, "--seed", 0, UINT64_MAX, &o->seed);
 	}

@@ -32,12 +32,13 @@ struct pmv_app_options {
 	const char *port; /* number or name of the DPDK port; NULL: the first one */
 	struct pmv_ip_addr addrs[PMV_APP_ADDRS_MAX];
 	uint32_t nb_addrs;
-	union pmv_gid gateways[2];
+	struct pmv_ip_addr gateways[2]; /* one a family */
 	uint32_t nb_gateways;
-	uint16_t vlan_id; /* 0: untagged */
-	uint16_t ip_mtu;  /* 0: the port's */
-	double loss;      /* 0..1: probability with which a frame is dropped, either way */
-	uint64_t seed;    /* of the loss */
+	uint16_t vlan_id;  /* 0: untagged */
+	uint16_t ip_mtu;   /* 0: the port's */
+	double loss;       /* 0..1: probability with which a frame is dropped, either way */
+	uint64_t seed;     /* of the loss */
+	bool prints_stats; /* at the end */
 };
 
 /* What a program adds to the common options. */

@@ -5,6 +5,7 @@
 #include "apps/common/say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +51,29 @@ on_signal(int number)
 	pmv_app_stop = 1;
 }
 
+void
+pmv_app_claim_stdio(void)
+{
+	/* Opened the wrong way round for output, so that a write fails and is noticed. */
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
+			return;
+	/* Line by line also into a file or a pipe: whoever waits for a line gets it when it is
+	 * printed. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+bool
+pmv_app_is_output_lost(void)
+{
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return false;
+	pmv_app_say("what was printed could not all be written%s%s", errno != 0 ? ": " : "",
+		errno != 0 ? strerror(errno) : "");
+	return true;
+}
+
 int
 pmv_app_catch_signals(void)
 {
@@ -59,7 +83,10 @@ pmv_app_catch_signals(void)
 	sigemptyset(&action.sa_mask);
 	if (sigaction(SIGINT, &action, NULL) != 0 || sigaction(SIGTERM, &action, NULL) != 0)
 		return -errno;
-	return 0;
+	/* Nobody reads what we print: that ends the work, but the peer is told and all is freed. It
+	 * comes again with every line. */
+	action.sa_flags = 0;
+	return sigaction(SIGPIPE, &action, NULL) == 0 ? 0 : -errno;
 }
 
 uint64_t

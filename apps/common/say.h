@@ -8,6 +8,7 @@
 #define PMV_APPS_COMMON_SAY_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Exit statuses of all programs. */
@@ -17,7 +18,8 @@ enum pmv_app_exit {
 	PMV_APP_USAGE = 2,  /* a wrong command line; nothing was started */
 };
 
-/* Set by SIGINT and SIGTERM; every loop looks at it. Never cleared. */
+/* Set by SIGINT and SIGTERM, and by SIGPIPE when nobody reads our output any more; every loop looks
+ * at it. Never cleared. */
 extern volatile sig_atomic_t pmv_app_stop;
 
 /* Name that stands in front of each sentence: the last part of argv[0]. Call first. */
@@ -27,8 +29,15 @@ const char *pmv_app_name(void);
 /* Prints one sentence, without a newline in fmt, to stderr. */
 void pmv_app_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Makes SIGINT and SIGTERM set pmv_app_stop; the second one ends the process as usual. 0 or a
- * negative errno. */
+/* First of all: no socket of ours gets a standard descriptor's number that the caller has closed,
+ * which printing would then write into; and stdout goes line by line. */
+void pmv_app_claim_stdio(void);
+
+/* Last of all: true, after it has said so, if something printed did not arrive (a full disk). */
+bool pmv_app_is_output_lost(void);
+
+/* Makes SIGINT, SIGTERM and SIGPIPE set pmv_app_stop; the second SIGINT or SIGTERM ends the process
+ * as usual. 0 or a negative errno. */
 int pmv_app_catch_signals(void);
 
 /* Milliseconds of a steady clock, for deadlines of seconds. */

@@ -39,7 +39,7 @@ struct demo {
 	struct pmv_demo_wire wire;
 	struct pmv_demo_server server;
 	struct pmv_demo_client client;
-	struct sockaddr_storage server_addr;
+	struct sockaddr_storage server_addr[PMV_DEMO_NB_ENDS]; /* as each end names it */
 	uint64_t nb_wrong;
 	bool failed;
 };
@@ -76,6 +76,11 @@ check_options(struct demo *d)
 			"give two addresses with --addr, the server's and the client's, or none");
 		return -EINVAL;
 	}
+	if (memcmp(&o->addrs[0].gid, &o->addrs[1].gid, sizeof(o->addrs[0].gid)) == 0) {
+		pmv_app_say("the two addresses given with --addr must differ: the server's and the "
+			    "client's");
+		return -EINVAL;
+	}
 	if (o->ip_mtu == 0)
 		o->ip_mtu = IP_MTU_BYTES;
 	return 0;
@@ -108,8 +113,11 @@ open_all(struct demo *d)
 	if (ret != 0)
 		return ret;
 	pmv_gid_str(&d->options.addrs[PMV_DEMO_SERVER].gid, text, sizeof(text));
-	ret = pmv_app_sockaddr_parse(text, &d->server_addr);
-	pmv_app_sockaddr_set_port(&d->server_addr, PMV_DEMO_CM_PORT);
+	ret = pmv_app_sockaddr_parse(text, &d->server_addr[PMV_DEMO_SERVER]);
+	pmv_app_sockaddr_set_port(&d->server_addr[PMV_DEMO_SERVER], PMV_DEMO_CM_PORT);
+	d->server_addr[PMV_DEMO_CLIENT] = d->server_addr[PMV_DEMO_SERVER];
+	pmv_app_endpoint_scope(&d->server.end.ep, &d->server_addr[PMV_DEMO_SERVER]);
+	pmv_app_endpoint_scope(&d->client.end.ep, &d->server_addr[PMV_DEMO_CLIENT]);
 	d->client.ticks_per_sec = rte_get_tsc_hz();
 	/* Every loss sends a window of packets again: short batches, so that the run stays short.
 	 */
@@ -133,7 +141,7 @@ serve(void *arg)
 		s->failed = true;
 		return -EPERM;
 	}
-	if (pmv_demo_server_start(s, &d->server_addr) == 0)
+	if (pmv_demo_server_start(s, &d->server_addr[PMV_DEMO_SERVER]) == 0)
 		while (!s->is_done && !__atomic_load_n(&s->must_stop, __ATOMIC_ACQUIRE))
 			pmv_demo_server_turn(s);
 	pmv_demo_server_stop(s);
@@ -195,7 +203,7 @@ static void
 run_client(struct demo *d, unsigned int lcore)
 {
 	uint64_t start = rte_rdtsc();
-	int ret = pmv_demo_client_connect(&d->client, &d->server_addr);
+	int ret = pmv_demo_client_connect(&d->client, &d->server_addr[PMV_DEMO_CLIENT]);
 
 	if (ret == 0) {
 		print_head(d, lcore);
@@ -230,7 +238,8 @@ run(struct demo *d)
 	} else {
 		d->client.server = &d->server;
 		if (pmv_app_endpoint_attach(&d->server.end.ep) == 0) {
-			if (pmv_demo_server_start(&d->server, &d->server_addr) == 0)
+			if (pmv_demo_server_start(&d->server, &d->server_addr[PMV_DEMO_SERVER]) ==
+				0)
 				run_client(d, lcore);
 			pmv_demo_server_stop(&d->server);
 			pmv_app_endpoint_drain(&d->server.end.ep, DRAIN_MS);
@@ -270,7 +279,7 @@ begin(struct demo *d, int argc, char **argv, struct pmv_app_args *args)
 	int ret;
 
 	pmv_app_set_name(argv[0]);
-	setvbuf(stdout, NULL, _IOLBF, 0);
+	pmv_app_claim_stdio();
 	ret = pmv_app_args_split(argc, argv, args);
 	if (ret == 0)
 		ret = pmv_app_options_parse(args, &spec, &d->options);
@@ -279,7 +288,7 @@ begin(struct demo *d, int argc, char **argv, struct pmv_app_args *args)
 	if (ret == 0)
 		ret = pmv_demo_eal_defaults(args, d->lcores);
 	if (ret != 0)
-		return ret < 0 ? PMV_APP_USAGE : PMV_APP_OK;
+		return pmv_app_usage_status(ret);
 	return pmv_app_eal_start(args) == 0 ? -1 : PMV_APP_FAILED;
 }
 

@@ -119,6 +119,7 @@ start(struct pingpong *pp)
 	const struct sockaddr *addr = (const struct sockaddr *)&pp->role.address;
 	int ret = pmv_cm_create_id(pp->ep.cm, NULL, pp, PMV_PS_TCP, PMV_QPT_RC, &pp->id);
 
+	pmv_app_endpoint_scope(&pp->ep, &pp->role.address);
 	pmv_app_sockaddr_text(&pp->role.address, pp->peer, sizeof(pp->peer));
 	if (ret == 0 && pp->role.is_client)
 		ret = pmv_cm_resolve_addr(pp->id, NULL, addr, RESOLVE_MS);

@@ -241,8 +241,10 @@ turn(struct rping *r)
 static void
 run(struct rping *r)
 {
-	int ret = r->role.is_client ? start_client(r) : start_server(r);
+	int ret;
 
+	pmv_app_endpoint_scope(&r->ep, &r->role.address);
+	ret = r->role.is_client ? start_client(r) : start_server(r);
 	r->failed = ret != 0;
 	while (ret == 0 && !r->done && !pmv_app_stop)
 		turn(r);
