@@ -384,6 +384,16 @@ pmv_demo_client_measure(struct pmv_demo_client *client, uint32_t latency_ms, uin
 	return ret;
 }
 
+/* Both ends know, where both ends are ours to look at. What never came about is over, too. */
+static bool
+is_connection_over(const struct pmv_demo_client *client, unsigned int role)
+{
+	const struct pmv_demo_conn *conn = &client->end.conns[role];
+
+	return !conn->is_up || (conn->is_over && (client->server == NULL ||
+							 client->server->end.conns[role].is_over));
+}
+
 void
 pmv_demo_client_disconnect(struct pmv_demo_client *client)
 {
@@ -395,9 +405,8 @@ pmv_demo_client_disconnect(struct pmv_demo_client *client)
 			pmv_cm_disconnect(client->end.conns[role].id);
 	while (!is_over && rte_rdtsc() < end) {
 		turn(client);
-		is_over = client->server == NULL || client->server->is_done;
+		is_over = true;
 		for (unsigned int role = 0; role < PMV_DEMO_NB_ROLES; role++)
-			is_over = is_over && (!client->end.conns[role].is_up ||
-						     client->end.conns[role].is_over);
+			is_over = is_over && is_connection_over(client, role);
 	}
 }
