@@ -40,6 +40,12 @@ pmv_app_role_take(struct pmv_app_role *role, int code, const char *text)
 int
 pmv_app_role_check(struct pmv_app_role *role)
 {
+	if (role->is_both && !role->is_server && !role->is_client && !role->has_address)
+		return 0;
+	if (role->is_both) {
+		pmv_app_say("both ends are ours: neither -s nor -c nor -a (--help tells)");
+		return -EINVAL;
+	}
 	if (role->is_server == role->is_client) {
 		pmv_app_say("give one of -s and -c (--help tells)");
 		return -EINVAL;

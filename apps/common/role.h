@@ -17,6 +17,7 @@
 struct pmv_app_role {
 	bool is_server;
 	bool is_client;
+	bool is_both; /* set by a program that is both ends itself: then none of the others */
 	bool has_address;
 	struct sockaddr_storage address; /* with the port; without -a every address of ours */
 	uint64_t cm_port;

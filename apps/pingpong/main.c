@@ -8,6 +8,8 @@
  *   pmv-pingpong EAL_OPTIONS -- --addr 10.0.0.1/24 -s
  *   pmv-pingpong EAL_OPTIONS -- --addr 10.0.0.2/24 -c -a 10.0.0.1 -C 10000 -S 64
  *
+ * With -b both ends are in this process and no connection manager is used (both.c).
+ *
  * Read main() first, then on_cm_event(), then on_completion(). What every program does alike
  * (options, the DPDK port, the device with its worker and CM) is in apps/common.
  */
@@ -27,6 +29,7 @@
 #include "apps/common/latency.h"
 #include "apps/common/role.h"
 #include "apps/common/say.h"
+#include "apps/pingpong/both.h"
 
 #define SIZE_MAX_BYTES (1u << 20)
 #define RESOLVE_MS     2000
@@ -46,6 +49,7 @@ struct pingpong {
 	uint64_t nb_done, sent_at;
 	uint64_t *round_trips; /* TSC ticks, client only */
 	bool done, failed;
+	const char *ibdev; /* -b: RDMA devices of the kernel */
 };
 
 /* What outlives connections: a protection domain, a completion queue, and registered memory. */
@@ -274,11 +278,38 @@ print_result(struct pingpong *pp)
 	printf("average %.2f us, p50 %.2f us, p99 %.2f us\n", l.average_us, l.p50_us, l.p99_us);
 }
 
+static int
+take_option(void *arg, int code, const char *text)
+{
+	struct pingpong *pp = arg;
+
+	pp->role.is_both = true;
+	if (code == 'i')
+		pp->ibdev = text;
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
+	static const struct option long_options[] = {
+		{ "ibdev", required_argument, NULL, 'i' },
+		{ 0 },
+	};
 	struct pingpong pp = { .role = { .cm_port = 7175, .count = 1000, .size = 64 } };
-	struct pmv_app_spec spec = { .usage = "-s | -c -a ADDR [options]\n", .role = &pp.role };
+	struct pmv_app_spec spec = {
+		.usage = "-s | -c -a ADDR | -b [options]\n"
+			 "  -b              both ends in this process, on a virtual wire, by SEND "
+			 "and "
+			 "by WRITE; no connection manager\n"
+			 "  --ibdev N[,N]   -b, on RDMA devices of the kernel (mlx5_0,mlx5_1; one: "
+			 "both ends on it) instead of the wire\n",
+		.role = &pp.role,
+		.short_options = "b",
+		.long_options = long_options,
+		.take = take_option,
+		.arg = &pp,
+	};
 	struct pmv_app_options options = { 0 };
 	struct pmv_app_args args;
 	int status;
@@ -288,6 +319,8 @@ main(int argc, char **argv)
 	status = pmv_app_begin(argc, argv, &spec, &args, &options);
 	if (status >= 0)
 		return status;
+	if (pp.role.is_both)
+		return pmv_app_finish(&args, pmv_pingpong_both(&options, &pp.role, pp.ibdev) != 0);
 	pp.failed = pmv_app_endpoint_open(&options, &pp.ep) != 0;
 	if (!pp.failed) {
 		pp.failed = pmv_app_endpoint_attach(&pp.ep) != 0 || create_objects(&pp) != 0 ||

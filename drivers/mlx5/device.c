@@ -33,6 +33,8 @@ open_problem(int rc)
 	switch (rc) {
 	case -ENODEV:
 		return "no such RDMA device";
+	case -ENXIO:
+		return "it has no file in /dev/infiniband";
 	case -ENOTSUP:
 		return "not an mlx5 device";
 	case -EACCES:
@@ -114,7 +116,7 @@ pmv_mlx5_device_init(struct pmv_device *base)
 
 	if (rc < 0) {
 		PMV_LOG(ERR, "ibdev %s: %s", base->ibdev, open_problem(rc));
-		return rc;
+		return rc == -ENXIO || rc == -ENOENT ? -ENODEV : rc;
 	}
 	rc = pmv_mlx5_glue_query(dev->ctx, &dev->limits, &dev->port);
 	if (rc == 0 && dev->port.link_layer != IBV_LINK_LAYER_ETHERNET) {

@@ -6,7 +6,10 @@
 #include "drivers/mlx5/glue.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "drivers/mlx5/hw.h"
 
@@ -15,6 +18,24 @@ static int
 reason(void)
 {
 	return errno != 0 ? -errno : -ENOMEM;
+}
+
+/* libibverbs tries two names of the device's file and tells what was wrong with the second, which
+ * only udev makes. */
+static int
+file_problem(const struct ibv_device *device)
+{
+	char path[sizeof("/dev/infiniband/") + IBV_SYSFS_NAME_MAX];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", device->dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return -ENOENT;
+	}
+	rc = -errno;
+	return rc == -ENOENT ? -ENXIO : rc;
 }
 
 static int
@@ -27,7 +48,7 @@ open_one(struct ibv_device *device, struct ibv_context **ret_ctx)
 	errno = 0;
 	ctx = ibv_open_device(device);
 	if (ctx == NULL)
-		return reason();
+		return errno == ENOENT ? file_problem(device) : reason();
 	*ret_ctx = ctx;
 	return 0;
 }

@@ -12,7 +12,8 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
-/* -ENODEV no such device; -ENOTSUP it is not an mlx5 device; what open says, for example -EACCES.
+/* -ENODEV no such device; -ENXIO it has no file in /dev; -ENOTSUP it is not an mlx5 device; what
+ * open says, for example -EACCES.
  */
 int pmv_mlx5_glue_open(const char *name, struct ibv_context **ret_ctx);
 void pmv_mlx5_glue_close(struct ibv_context *ctx);

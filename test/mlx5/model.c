@@ -23,7 +23,8 @@ pmv_mlx5m_config_init(struct pmv_mlx5m_config *config)
 		.ioctl_abi = true,
 		.trap = true,
 		.scatter_to_cqe = true,
-		.node = 1 };
+		.node = 1,
+		.lacks = PMV_MLX5M_LACKS_NONE };
 }
 
 /* Reads a number between limits; leaves it alone where the variable is not set. */
@@ -90,6 +91,9 @@ pmv_mlx5m_config_env(struct pmv_mlx5m_config *config)
 	uint32_t cqe_version = config->cqe_version;
 	uint32_t node = config->node;
 
+	if (env_number("PMV_MLX5M_LACKS", 0, UINT8_MAX, &config->lacks) != 0 ||
+		env_number("PMV_MLX5M_CLOSED", 0, UINT8_MAX, &config->closed) != 0)
+		return -EINVAL;
 	if (env_number("PMV_MLX5M_DEVICES", 1, PMV_MLX5M_DEVICES_MAX, &config->nb_devices) != 0 ||
 		env_number("PMV_MLX5M_CQE", 0, 1, &cqe_version) != 0 ||
 		env_number("PMV_MLX5M_NODE", 1, 65535, &node) != 0 ||

@@ -36,7 +36,10 @@ struct pmv_mlx5m_config {
 	const char *wire_dir; /* folder of the sockets that join processes; NULL: this one only */
 	uint16_t node;        /* in GIDs and numbers; differs between joined processes */
 	enum pmv_mlx5m_bug bug;
+	uint32_t closed; /* errno with which opening a device fails; 0: it does not */
+	uint32_t lacks;  /* number of a uverbs command that is not served; PMV_MLX5M_LACKS_NONE */
 };
+#define PMV_MLX5M_LACKS_NONE 0x7fffffffu
 
 struct pmv_mlx5m_counters {
 	uint64_t nb_stores; /* trapped, each up to one burst word or vector */
@@ -53,8 +56,9 @@ void pmv_mlx5m_config_init(struct pmv_mlx5m_config *config);
 
 /*
  * Applies PMV_MLX5M_DEVICES=1..4, PMV_MLX5M_ABI=write|ioctl, PMV_MLX5M_CQE=0|1,
- * PMV_MLX5M_TRAP=0|1, PMV_MLX5M_SCATTER=0|1, PMV_MLX5M_WIRE=folder, PMV_MLX5M_NODE=1..65535 and
- * PMV_MLX5M_BUG=name where they are set. Returns 0, or -EINVAL after a sentence on stderr.
+ * PMV_MLX5M_TRAP=0|1, PMV_MLX5M_SCATTER=0|1, PMV_MLX5M_WIRE=folder, PMV_MLX5M_NODE=1..65535,
+ * PMV_MLX5M_BUG=name, PMV_MLX5M_CLOSED=errno and PMV_MLX5M_LACKS=number (of ib_user_verbs.h; also
+ * in its extended form) where they are set. Returns 0, or -EINVAL after a sentence on stderr.
  */
 int pmv_mlx5m_config_env(struct pmv_mlx5m_config *config);
 

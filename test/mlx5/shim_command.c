@@ -57,6 +57,8 @@ pmv_mlx5m_command_find(uint32_t number)
 {
 	unsigned int i;
 
+	if ((number & ~IB_USER_VERBS_CMD_FLAG_EXTENDED) == pmv_mlx5m_state()->config.lacks)
+		return NULL;
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (commands[i].number == number)
 			return &commands[i];
