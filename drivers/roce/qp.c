@@ -246,8 +246,8 @@ pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	pmv_roce_qp_flush_rq(qp);
 	/* a NAK that is owed still leaves, behind the READ responses of requests before it */
 	if (!qp->ack.owed || qp->ack.syndrome == PMV_SYNDROME_ACK_NO_CREDIT) {
+		pmv_roce_ack_drop(w, qp); /* not ahead of a READ that will not be answered */
 		pmv_roce_rdatomic_cancel(&qp->resp.rd);
-		pmv_roce_ack_drop(w, qp);
 		unschedule(w, qp);
 	}
 }
