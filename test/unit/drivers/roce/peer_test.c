@@ -359,6 +359,24 @@ peer__other_shapes(void **state)
 		}
 }
 
+/* The type says IPv6, the version IPv4: as short as an IPv4 frame may be, so that an IPv6 frame's
+ * UDP header would end behind it. */
+static void
+peer__type_against_version(void **state)
+{
+	for (int shape = 1; shape < 4; shape += 2) {
+		struct side *s = side_open(shape);
+		struct frame f;
+
+		frame_sound(s, &f, PMV_OPCODE_RC_ACK, 0);
+		f.bytes[s->theirs.tmpl.l3_off] = 0x45;
+		f.len = s->theirs.tmpl.hdr_len - 4;
+		assert_int_equal(pmv_be16_load(f.bytes + f.len - 2), PMV_ROCE_UDP_PORT);
+		assert_false(takes(s, &f));
+		test_free(s);
+	}
+}
+
 static struct rig_frame
 write_frame(struct rig *r, bool v6, uint32_t psn)
 {
@@ -463,6 +481,7 @@ main(void)
 		cmocka_unit_test(peer__every_bit),
 		cmocka_unit_test(peer__any_headers),
 		cmocka_unit_test(peer__other_shapes),
+		cmocka_unit_test(peer__type_against_version),
 		cmocka_unit_test(peer__address_deleted),
 		cmocka_unit_test(peer__queue_pair_reconnected),
 		cmocka_unit_test(peer__queue_pair_in_error),
