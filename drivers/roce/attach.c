@@ -102,6 +102,7 @@ pmv_roce_attach_init(struct pmv_roce_worker *w)
 		return -ENOMEM;
 	}
 	a->slot = a->store->slot;
+	a->bytes_min = w->base.device->param.attach_bytes_min;
 	for (uint32_t i = 0; i < PMV_ROCE_ATTACH_SLOTS; i++)
 		a->free_list[i] = PMV_ROCE_ATTACH_SLOTS - 1 - i;
 	a->nb_free = PMV_ROCE_ATTACH_SLOTS;

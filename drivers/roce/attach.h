@@ -15,7 +15,7 @@
 #include <rte_mbuf.h>
 
 #define PMV_ROCE_ATTACH_SLOTS     1024u
-#define PMV_ROCE_ATTACH_BYTES_MIN 1024u /* below this a copy is cheaper */
+#define PMV_ROCE_ATTACH_BYTES_MIN 1024u /* below this a copy is cheaper: the default */
 
 struct pmv_roce_worker;
 struct pmv_roce_mr;
@@ -37,6 +37,7 @@ struct pmv_roce_attach {
 	uint64_t sent_before; /* stats.tx_frames at the last collect */
 	bool ask;             /* the port is to be asked for frames that it has sent */
 	bool allowed;         /* attaching is; else copy */
+	uint32_t bytes_min;   /* the device's attach_bytes_min */
 };
 
 /* Control thread, under the device's lock; all QPs of the worker are gone before fini. */

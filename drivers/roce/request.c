@@ -80,7 +80,7 @@ add_payload(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_w
 	struct pmv_roce_mr *mr;
 	uint8_t *dst;
 
-	if (w->attach.allowed && pc->len >= PMV_ROCE_ATTACH_BYTES_MIN &&
+	if (w->attach.allowed && pc->len >= w->attach.bytes_min &&
 		!(wqe->flags & PMV_SEND_INLINE)) {
 		uint8_t *src = pmv_roce_sgl_piece(w, qp->base.pd, &sgl, pc->off, pc->len, &mr);
 
@@ -97,6 +97,7 @@ add_payload(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_w
 		return 0;
 	}
 	w->stats.copied_bytes += pc->len;
+	pmv_roce_spare_prefetch_rest(&w->spare, pc->len);
 	return pmv_roce_sgl_gather(w, qp->base.pd, &sgl, pc->off, dst, pc->len) ==
 			       PMV_ROCE_REGION_OK
 		       ? 0

@@ -334,6 +334,16 @@ prefetch_data(const struct rte_mbuf *m)
 	rte_prefetch0(data + RTE_CACHE_LINE_SIZE);
 }
 
+/* What a long frame has behind those: while the frame before it is worked on. */
+static inline void
+prefetch_rest(const struct rte_mbuf *m)
+{
+	const uint8_t *data = rte_pktmbuf_mtod(m, const uint8_t *);
+
+	for (uint32_t off = 2 * RTE_CACHE_LINE_SIZE; off < m->data_len; off += RTE_CACHE_LINE_SIZE)
+		rte_prefetch0(data + off);
+}
+
 /* Frames in, foreign frames out (foreign may be the same array). */
 static inline uint32_t
 burst(struct pmv_roce_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign)
@@ -354,6 +364,8 @@ burst(struct pmv_roce_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mb
 			rte_prefetch0(m[i + PREFETCH_MBUF]);
 		if (i + PREFETCH_DATA < nb)
 			prefetch_data(m[i + PREFETCH_DATA]);
+		if (i + 1 < nb && m[i + 1]->data_len > 2 * RTE_CACHE_LINE_SIZE)
+			prefetch_rest(m[i + 1]);
 		is_foreign = unlikely(w->fault != NULL) ? input_faulty(w, m[i], &done)
 							: input(w, m[i], &done);
 		if (unlikely(is_foreign))

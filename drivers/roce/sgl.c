@@ -142,7 +142,7 @@ pmv_roce_sgl_piece(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	struct pmv_roce_mr *mr;
 	struct piece pc;
 
-	if (!w->attach.allowed || len < PMV_ROCE_ATTACH_BYTES_MIN)
+	if (!w->attach.allowed || len < w->attach.bytes_min)
 		return NULL;
 	if (cursor_take(&c, pd, len, 0, &pc, &mr) != PMV_ROCE_REGION_OK || pc.len != len ||
 		!mr->attachable)

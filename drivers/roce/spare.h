@@ -45,6 +45,19 @@ pmv_roce_spare_prefetch(const struct pmv_roce_spare *s, const struct rte_mbuf *m
 	pmv_prefetch_write(data + RTE_CACHE_LINE_SIZE);
 }
 
+/* What a long frame will fill of the mbuf that is taken next. */
+static inline void
+pmv_roce_spare_prefetch_rest(const struct pmv_roce_spare *s, uint32_t len)
+{
+	const char *data;
+
+	if (s->nb == 0)
+		return;
+	data = (const char *)s->m[s->nb - 1] + s->data_off;
+	for (uint32_t off = 2 * RTE_CACHE_LINE_SIZE; off < len; off += RTE_CACHE_LINE_SIZE)
+		pmv_prefetch_write(data + off);
+}
+
 /* A fresh mbuf, ready to be written: what a sender without offloads looks at is reset, which is all
  * in its first line. NULL: the pool is empty. */
 static inline struct rte_mbuf *

@@ -41,6 +41,11 @@ struct pmv_device_param {
 			    65536 */
 	uint32_t window_pkts; /**< unacknowledged request packets per RC QP, 0 = 128 (what a Linux
 				 rxe peer can take); <= 4096 */
+	/** Payloads of at least so many bytes in a packet are sent from the program's memory in
+	 * place, if the port can read it there; shorter ones are copied. 0 = 1024, but over
+	 * net_ring never: its two ends are cores that pass lines of memory to each other, and a
+	 * copy in one piece passes fewer. Above 4096: never. */
+	uint32_t attach_bytes_min;
 	uint64_t seed; /**< non-zero: QPNs, PSNs and keys come from this seed (tests only); 0 = the
 			  OS */
 	/** RDMA device of the kernel, for example "mlx5_0", instead of a port: driver "mlx5" only.

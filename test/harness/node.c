@@ -32,6 +32,7 @@ open_node(struct pmv_test_pair *pair, int side, const struct pmv_test_pair_param
 		.vlan_id = p->vlan_id,
 		.ownership = p->ownership,
 		.window_pkts = p->window_pkts,
+		.attach_bytes_min = 1024,
 		.seed = p->seed + (uint64_t)side };
 
 	assert_int_equal(pmv_device_open(&dp, &n->dev), 0);

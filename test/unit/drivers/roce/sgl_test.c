@@ -59,6 +59,7 @@ rig_open(void)
 	r->w.base.device = &r->dev.base;
 	r->w.dev = &r->dev;
 	r->w.attach.allowed = true;
+	r->w.attach.bytes_min = PMV_ROCE_ATTACH_BYTES_MIN;
 	assert_int_equal(pmv_roce_regions_init(&r->dev), 0);
 	mr_open(r, &r->mr, PMV_ACCESS_LOCAL_WRITE);
 	mr_open(r, &r->read_mr, 0);
