@@ -48,7 +48,7 @@ raw(struct perf_lab *lab, enum perf_far far)
 static void
 line(struct perf_lab *lab)
 {
-	uint64_t seen = lab->ping.value;
+	uint64_t seen = lab->pong.value; /* what was answered last: A may have asked already */
 
 	while (goes_on(lab, PERF_FAR_LINE)) {
 		uint64_t v = lab->ping.value;
@@ -63,7 +63,7 @@ line(struct perf_lab *lab)
 static void
 touch(struct perf_lab *lab)
 {
-	uint64_t seen = lab->ping.value;
+	uint64_t seen = lab->pong.value; /* what was answered last: A may have asked already */
 
 	while (goes_on(lab, PERF_FAR_TOUCH)) {
 		uint64_t v = __atomic_load_n(&lab->ping.value, __ATOMIC_ACQUIRE);
