@@ -2,7 +2,8 @@
 /*
  * What the HCA reads and writes in memory: send and receive queue entries, completion entries,
  * doorbell records. Big-endian throughout. Written from the format itself and not from mlx5dv.h, so
- * that the data path depends on no library; the model and libmlx5 in test/mlx5 judge it.
+ * that the data path depends on no library; test/mlx5/driver_layout_test.c compares the two, and
+ * the model and libmlx5 judge it.
  */
 #ifndef PMV_MLX5_HW_H
 #define PMV_MLX5_HW_H
