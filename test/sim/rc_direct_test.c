@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "drivers/roce/qp.h"
+#include "drivers/roce/requester.h"
 #include "lib/wire/icrc.h"
 #include "test/harness/eal.h"
 #include "test/sim/rc_lab.h"
@@ -421,6 +421,53 @@ rc_direct__drained(void **state)
 	close_lab(lab);
 }
 
+static bool
+asks(const struct seen *s, uint32_t i)
+{
+	const uint8_t *bth = s->frame[i].bytes + s->l3 + 28;
+
+	return (bth[PMV_BTH_ACKREQ_OFF] & PMV_BTH_ACKREQ) != 0;
+}
+
+/* Nobody waits for a completion: an acknowledgement is asked for at the end of the burst, where the
+ * window ends, and every so many packets; no timer has to. */
+static void
+rc_direct__asks_for_acknowledgements(void **state)
+{
+	static const struct {
+		uint32_t window;
+		uint32_t nb;
+	} cases[] = { { 0, 1 }, { 0, 5 }, { 4, 4 }, { 4, 7 }, { 1, 3 }, { 256, 50 } };
+
+	for (size_t c = 0; c < RTE_DIM(cases); c++) {
+		const struct rc_lab_param param = { .window_pkts = cases[c].window };
+		uint32_t nb = cases[c].nb, window = cases[c].window;
+		struct rc_lab *lab = open_lab(&param);
+		struct pmv_roce_qp *qp = pmv_roce_qp(lab->qp[0]);
+		struct seen *s = test_malloc(sizeof(*s));
+
+		watch(lab, s, false);
+		assert_int_equal(post_many(lab, 0, nb, 0), nb);
+		rc_lab_run(lab, 15);
+		for (uint32_t i = 0, since = 1; i < s->nb; i++, since++) {
+			bool want = i + 1 == nb || i + 1 == window || since == PMV_ROCE_ACKREQ_PKTS;
+
+			if (i < window || window == 0)
+				assert_int_equal(asks(s, i), want);
+			since = want ? 0 : since;
+		}
+		for (int i = 0; i < 10; i++)
+			rc_lab_run(lab, 10);
+		assert_int_equal(s->nb, nb);
+		assert_true(pmv_roce_window_idle(&qp->win));
+		assert_int_equal(qp->stats.retx_pkts, 0);
+		for (uint32_t i = 0; i < nb; i++)
+			check_arrived(lab, i, i);
+		close_lab(lab);
+		test_free(s);
+	}
+}
+
 /* A request that is refused in the middle of a burst: those before it are taken, and acknowledged
  * when they ask for it; nothing behind it. */
 static void
@@ -500,6 +547,7 @@ main(void)
 		cmocka_unit_test(rc_direct__behind_others),
 		cmocka_unit_test(rc_direct__reads_and_fences),
 		cmocka_unit_test(rc_direct__drained),
+		cmocka_unit_test(rc_direct__asks_for_acknowledgements),
 		cmocka_unit_test(rc_direct__bad_in_the_middle),
 		cmocka_unit_test(rc_direct__pool_empty),
 	};
