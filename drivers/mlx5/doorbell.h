@@ -67,7 +67,7 @@ pmv_mlx5_doorbell_block(const struct pmv_mlx5_sq *sq, uint32_t head, const uint8
 		pmv_mlx5_doorbell_copy(uar->next, entry);
 	rte_wmb(); /* (W3) */
 	pmv_mlx5_doorbell_flip(uar);
-	uar->words++;
+	uar->shorts++;
 	if (PMV_MLX5_RECORD_LATE)
 		pmv_mlx5_doorbell_record(sq->record, head);
 }

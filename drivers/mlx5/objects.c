@@ -15,7 +15,7 @@
 #include "drivers/mlx5/glue.h"
 #include "drivers/mlx5/poll.h"
 #include "drivers/mlx5/post.h"
-#include "drivers/mlx5/word.h"
+#include "drivers/mlx5/short.h"
 #include "lib/util/log.h"
 
 /* Those that we pass on have the same numbers. */
@@ -30,7 +30,7 @@ _Static_assert((int)PMV_ACCESS_LOCAL_WRITE == (int)IBV_ACCESS_LOCAL_WRITE &&
 	"access rights are passed on as they are");
 
 static const struct pmv_qp_ops rc_ops = { pmv_mlx5_post_send, pmv_mlx5_post_recv };
-static const struct pmv_qp_ops rc_word_ops = { pmv_mlx5_post_send_word, pmv_mlx5_post_recv };
+static const struct pmv_qp_ops rc_short_ops = { pmv_mlx5_post_send_short, pmv_mlx5_post_recv };
 static const struct pmv_cq_ops cq_ops = { .poll = pmv_mlx5_poll_cq };
 
 static const struct pmv_mlx5_device *
@@ -228,12 +228,13 @@ fill_qp(struct pmv_pd *pd, struct pmv_worker *w, const struct pmv_qp_init_attr *
 	qp->base.type = (uint8_t)attr->qp_type;
 	qp->base.context = attr->qp_context;
 	qp->sq.qpn_shifted = qp->base.qpn << 8;
-	qp->sq.word_ctrl = pmv_mlx5_word_ctrl(qp->base.qpn);
-	qp->sq.sig_all = attr->sq_sig_all;
-	qp->sq.words =
-		!attr->sq_sig_all && qp->sq.max_sge > 0 && qp->sq.max_inline >= PMV_MLX5_WORD_BYTES;
-	qp->base.ops = qp->sq.words && qp->sq.uar->half_bytes >= PMV_MLX5_BLOCK_BYTES ? &rc_word_ops
-										      : &rc_ops;
+	qp->sq.short_ctrl = pmv_mlx5_short_ctrl(qp->base.qpn);
+	qp->sq.sig_all = attr->sq_sig_all ? PMV_SEND_SIGNALED : 0;
+	qp->sq.shorts = !attr->sq_sig_all && qp->sq.max_sge > 0 &&
+			qp->sq.max_inline >= PMV_MLX5_WQE_FLAT_MAX;
+	qp->base.ops = qp->sq.shorts && qp->sq.uar->half_bytes >= PMV_MLX5_BLOCK_BYTES
+			       ? &rc_short_ops
+			       : &rc_ops;
 	qp->sq.max_bytes = RTE_MIN(device_of(w->device)->port.max_msg_sz, PMV_MSG_BYTES_MAX);
 }
 

@@ -10,8 +10,8 @@
 #include "drivers/mlx5/queue.h"
 
 int pmv_mlx5_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb);
-/* The same for queue pairs that allow words and have a register of their worker's. */
-int pmv_mlx5_post_send_word(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb);
+/* The same for queue pairs that allow short entries and have a register of their worker's. */
+int pmv_mlx5_post_send_short(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb);
 int pmv_mlx5_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb);
 
 /* Rings for every queue pair that waits. Nothing ever stays: 0. */

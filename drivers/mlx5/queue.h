@@ -23,7 +23,7 @@
 struct pmv_mlx5_uar {
 	uint8_t *next; /* the half to use next */
 	uint64_t half_bytes;
-	uint64_t words; /* counter: see stats.h */
+	uint64_t shorts; /* counter: see stats.h */
 	uint8_t *reg;
 };
 
@@ -38,17 +38,17 @@ struct pmv_mlx5_sq {
 	struct pmv_mlx5_sent *sent;
 	rte_be32_t *record;
 	struct pmv_mlx5_uar *uar;
-	uint64_t word_ctrl; /* of word.h's entry, in host order, index 0 */
-	uint32_t mask;      /* blocks - 1 */
-	uint32_t head;      /* block after the last entry built; 16 bits that run freely */
+	uint64_t short_ctrl; /* of short.h's entry, in host order, index 0 */
+	uint32_t mask;       /* blocks - 1 */
+	uint32_t head;       /* block after the last entry built; 16 bits that run freely */
 	uint32_t stop; /* value of nb_posted at which the ring is full: max_wr beyond those done */
 	uint32_t nb_posted; /* requests; runs freely */
 	uint32_t waiting;   /* value of head before the first entry that waits for a ring */
 	uint32_t last;      /* first block of the last entry built */
 	uint32_t max_wr;    /* so many of the largest entries fit into the ring */
-	bool words;         /* word.h's entries are allowed: room for them, and not sig_all */
-	/* not for words */
-	bool sig_all;
+	bool shorts;        /* short.h's entries are allowed: room for them, and not sig_all */
+	/* not for short ones */
+	uint32_t sig_all;     /* PMV_SEND_SIGNALED, or 0 */
 	uint32_t qpn_shifted; /* QPN << 8 */
 	uint32_t max_sge;
 	uint32_t max_inline;

@@ -14,7 +14,7 @@
 static const struct {
 	const char *name;
 	size_t offset;
-	bool with_words;
+	bool with_shorts;
 } table[] = {
 #define STAT(field, ...)                                                                           \
 	{                                                                                          \
@@ -36,14 +36,14 @@ pmv_mlx5_stats_worker(const struct pmv_worker *base, struct pmv_stat *stats, uin
 {
 	const struct pmv_mlx5_worker *w = (const struct pmv_mlx5_worker *)base;
 	const char *counters = (const char *)&w->stats;
-	uint64_t words = __atomic_load_n(&w->uar.words, __ATOMIC_RELAXED);
+	uint64_t shorts = __atomic_load_n(&w->uar.shorts, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 0; i < RTE_DIM(table) && i < nb; i++) {
 		stats[i].name = table[i].name;
 		stats[i].value = __atomic_load_n(
 			(const uint64_t *)(const void *)(counters + table[i].offset),
 			__ATOMIC_RELAXED);
-		stats[i].value += table[i].with_words ? words : 0;
+		stats[i].value += table[i].with_shorts ? shorts : 0;
 	}
 	return RTE_DIM(table);
 }

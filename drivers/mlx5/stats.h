@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Counters of a worker. A request that is posted and rung in one go (post.c) counts in one place
- * only, uar->words; it is reported under posted_send, rings and bursts. Writer: its owner lcore, in
- * post, poll and doorbell; any thread reads.
+ * only, uar->shorts; it is reported under posted_send, rings and bursts. Writer: its owner lcore,
+ * in post, poll and doorbell; any thread reads.
  */
 #ifndef PMV_MLX5_STATS_H
 #define PMV_MLX5_STATS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * What drivers/mlx5 believes to be the format of queue entries and completions (hw.h, wqe.h,
- * word.h, poll_error.c), against what rdma-core's mlx5dv.h says: sizes, offsets, numbers, and whole
- * segments as its own inlines make them. Needs no device and no model.
+ * short.h, poll_error.c), against what rdma-core's mlx5dv.h says: sizes, offsets, numbers, and
+ * whole segments as its own inlines make them. Needs no device and no model.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 
 #include "drivers/mlx5/device.h"
 #include "drivers/mlx5/poll_error.h"
-#include "drivers/mlx5/word.h"
+#include "drivers/mlx5/short.h"
 #include "drivers/mlx5/wqe.h"
 
 #define SAME_SIZE(ours, theirs)                                                                    \
@@ -124,11 +124,12 @@ wqe__segments(void **state)
 {
 	uint8_t ours[PMV_MLX5_BLOCK_BYTES] __attribute__((aligned(64)));
 	uint8_t theirs[PMV_MLX5_BLOCK_BYTES] __attribute__((aligned(64)));
-	struct pmv_mlx5_sq sq = { .buf = ours, .head = 0xfedc, .qpn_shifted = 0x123456 << 8 };
+	const struct pmv_sge sge = { 0x1122334455667788, 0x12345678, 0x9abcdef0 };
 
 	memset(ours, 0xee, sizeof(ours));
 	memset(theirs, 0xee, sizeof(theirs));
-	pmv_mlx5_wqe_ctrl(&sq, MLX5_OPCODE_SEND_IMM, 5,
+	pmv_mlx5_wqe_ctrl(ours,
+		0xfedcull << 40 | (uint64_t)MLX5_OPCODE_SEND_IMM << 32 | 0x123456 << 8 | 5,
 		PMV_MLX5_CTRL_CQE_ALWAYS | PMV_MLX5_CTRL_FENCE | PMV_MLX5_CTRL_SOLICITED,
 		0x01020304);
 	/* theirs does not touch what is 0 in ours */
@@ -137,22 +138,22 @@ wqe__segments(void **state)
 		MLX5_OPCODE_SEND_IMM, 0, 0x123456,
 		MLX5_WQE_CTRL_CQ_UPDATE | MLX5_WQE_CTRL_FENCE | MLX5_WQE_CTRL_SOLICITED, 5, 0,
 		0x01020304);
-	pmv_mlx5_wqe_data(ours + 16, 0x12345678, 0x9abcdef0, 0x1122334455667788);
+	pmv_mlx5_wqe_put(ours + 16, pmv_mlx5_wqe_data(&sge));
 	mlx5dv_set_data_seg((struct mlx5_wqe_data_seg *)(void *)(theirs + 16), 0x12345678,
 		0x9abcdef0, 0x1122334455667788);
 	assert_memory_equal(ours, theirs, sizeof(ours));
 }
 
-/* The entry of a word, whole. */
+/* Short entries of every length, whole but for what is behind the payload. */
 static void
-wqe__word(void **state)
+short_entries(bool as_other)
 {
 	uint8_t ours[PMV_MLX5_BLOCK_BYTES] __attribute__((aligned(64)));
 	uint8_t theirs[PMV_MLX5_BLOCK_BYTES] __attribute__((aligned(64)));
 	struct mlx5_wqe_raddr_seg *remote = (struct mlx5_wqe_raddr_seg *)(void *)(theirs + 16);
 	struct mlx5_wqe_inl_data_seg *head = (struct mlx5_wqe_inl_data_seg *)(void *)(theirs + 32);
-	const uint8_t word[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
-	struct pmv_sge sge = { (uintptr_t)word, sizeof(word), 0 };
+	uint8_t payload[28];
+	struct pmv_sge sge = { (uintptr_t)payload, 0, 0 };
 	struct pmv_send_wr wr = { .wr_id = 77,
 		.sg_list = &sge,
 		.num_sge = 1,
@@ -160,24 +161,45 @@ wqe__word(void **state)
 		.wr.rdma = { 0x1122334455667788, 0x99aabbcc } };
 	struct pmv_mlx5_sent sent;
 
-	for (int signaled = 0; signaled < 2; signaled++) {
+	for (uint32_t i = 0; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)(i + 1);
+	for (uint32_t i = 2; i < 2 * (sizeof(payload) + 2); i++) {
+		bool signaled = i % 2, is_word;
+
+		sge.length = i / 2;
 		memset(ours, 0xee, sizeof(ours));
 		memset(theirs, 0xee, sizeof(theirs));
 		wr.send_flags =
 			PMV_SEND_INLINE | PMV_SEND_FLUSH | (signaled ? PMV_SEND_SIGNALED : 0);
-		pmv_mlx5_word_put(ours, &sent, 0xfedcull << 40 | pmv_mlx5_word_ctrl(0x123456), &wr,
-			pmv_mlx5_word_flags(&wr));
+		is_word = sge.length == 8 && !as_other;
+		assert_int_equal(pmv_mlx5_short_is(&wr, pmv_mlx5_short_flags(&wr),
+					 PMV_SEND_SIGNALED | PMV_SEND_FLUSH, is_word),
+			sge.length <= sizeof(payload));
+		if (sge.length > sizeof(payload))
+			continue;
+		pmv_mlx5_short_put(ours, &sent, 0xfedcull << 40 | pmv_mlx5_short_ctrl(0x123456),
+			&wr, pmv_mlx5_short_flags(&wr), is_word);
 		memset(theirs, 0, sizeof(struct mlx5_wqe_ctrl_seg));
 		mlx5dv_set_ctrl_seg((struct mlx5_wqe_ctrl_seg *)(void *)theirs, 0xfedc,
 			MLX5_OPCODE_RDMA_WRITE, 0, 0x123456, signaled ? MLX5_WQE_CTRL_CQ_UPDATE : 0,
-			3, 0, 0);
+			(uint8_t)(2 + (sge.length + 4 + 15) / 16), 0, 0);
 		*remote = (struct mlx5_wqe_raddr_seg){ htobe64(0x1122334455667788),
 			htobe32(0x99aabbcc), 0 };
-		head->byte_count = htobe32(MLX5_INLINE_SEG | sizeof(word));
-		memcpy(theirs + 36, word, sizeof(word));
+		head->byte_count = htobe32(MLX5_INLINE_SEG | sge.length);
+		memcpy(theirs + 36, payload, sge.length);
 		assert_memory_equal(ours, theirs, sizeof(ours));
 		assert_int_equal(sent.wr_id, 77);
 	}
+	sge.length = 0;
+	assert_false(pmv_mlx5_short_is(
+		&wr, pmv_mlx5_short_flags(&wr), PMV_SEND_SIGNALED | PMV_SEND_FLUSH, false));
+}
+
+static void
+wqe__short(void **state)
+{
+	short_entries(false);
+	short_entries(true);
 }
 
 static void
@@ -229,7 +251,7 @@ main(void)
 		cmocka_unit_test(numbers__same),
 		cmocka_unit_test(cqe__accessors),
 		cmocka_unit_test(wqe__segments),
-		cmocka_unit_test(wqe__word),
+		cmocka_unit_test(wqe__short),
 		cmocka_unit_test(syndromes__same),
 	};
 

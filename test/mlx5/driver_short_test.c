@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The short ways of drivers/mlx5 on the model: WRITEs of one word (drivers/mlx5/word.h), alone with
- * the doorbell and in lists among others, and the runs of completions that they make. What is
+ * The short ways of drivers/mlx5 on the model: short inline WRITEs (drivers/mlx5/short.h), alone
+ * with the doorbell and in lists among others, and the runs of completions that they make. What is
  * checked elsewhere for every request is checked here again, since other code does it.
  */
 #include <errno.h>
@@ -17,19 +17,34 @@
 
 #include "test/mlx5/driver_lab.h"
 
-#define WORD      8u
-#define LIST      8u
-#define SHIFT     1u /* words need not be aligned, here or there */
-#define NOW_FLAGS (PMV_SEND_SIGNALED | PMV_SEND_INLINE | PMV_SEND_FLUSH)
+#define LENGTH_MAX 28u /* bytes of a short one */
+#define LIST       8u
+#define SHIFT      1u /* nothing need be aligned, here or there */
+#define NOW_FLAGS  (PMV_SEND_SIGNALED | PMV_SEND_INLINE | PMV_SEND_FLUSH)
+
+/* Mostly 8 bytes, which have a way of their own; else 1 to 28. */
+static uint32_t
+length_of(uint32_t i)
+{
+	return i % 3 == 1 ? 1 + i % LENGTH_MAX : 8;
+}
+
+static uint8_t
+byte_of(uint32_t i, uint32_t k)
+{
+	return (uint8_t)(i * 13 + k + 1);
+}
 
 /* Request number i of its own bytes to a place of its own. */
 static struct pmv_send_wr
-word_wr(struct lab *lab, struct pmv_sge *sge, uint32_t i, uint32_t flags)
+short_wr(struct lab *lab, struct pmv_sge *sge, uint32_t i, uint32_t flags)
 {
 	uint8_t *from = lab->end[0].buf + SHIFT + 64 * (i % 64);
 
-	memcpy(from, &(uint64_t){ 0x0102030405060708ull * (i + 1) }, WORD);
-	*sge = (struct pmv_sge){ (uintptr_t)from, WORD, 0xbad };
+	memset(lab->end[1].buf + 64 * (i % 64), 0, 64);
+	for (uint32_t k = 0; k < LENGTH_MAX; k++)
+		from[k] = byte_of(i, k);
+	*sge = (struct pmv_sge){ (uintptr_t)from, length_of(i), 0xbad };
 	return (struct pmv_send_wr){ .wr_id = 0x100000000ull + i,
 		.sg_list = sge,
 		.num_sge = 1,
@@ -40,14 +55,16 @@ word_wr(struct lab *lab, struct pmv_sge *sge, uint32_t i, uint32_t flags)
 }
 
 static void
-check_word(const struct lab *lab, uint32_t i)
+check_short(const struct lab *lab, uint32_t i)
 {
 	const uint8_t *to = lab->end[1].buf + SHIFT + 64 * (i % 64);
 
-	/* exactly these 8 bytes */
-	if (memcmp(to, &(uint64_t){ 0x0102030405060708ull * (i + 1) }, WORD) != 0 || to[-1] != 0 ||
-		to[WORD] != 0)
-		fail_msg("word %u", i);
+	/* exactly these bytes */
+	for (uint32_t k = 0; k < length_of(i); k++)
+		if (to[k] != byte_of(i, k))
+			fail_msg("request %u, byte %u", i, k);
+	if (to[-1] != 0 || to[length_of(i)] != 0)
+		fail_msg("request %u writes beside its place", i);
 }
 
 static void
@@ -75,10 +92,10 @@ now__counters_wrap(void **state)
 	pmv_mlx5m_counters_get(&before);
 	for (uint32_t i = 0; i < 66000; i++) {
 		/* every third without completion: retired by the next that has one */
-		wr = word_wr(&lab, &sge, i, NOW_FLAGS & ~(i % 3 == 0 ? PMV_SEND_SIGNALED : 0));
+		wr = short_wr(&lab, &sge, i, NOW_FLAGS & ~(i % 3 == 0 ? PMV_SEND_SIGNALED : 0));
 		assert_int_equal(pmv_post_send(lab.end[0].qp, &wr, 1), 1);
 		pmv_mlx5m_run();
-		check_word(&lab, i);
+		check_short(&lab, i);
 		assert_int_equal(pmv_poll_cq(lab.end[0].send_cq, &wc, 1), i % 3 == 0 ? 0 : 1);
 		if (i % 3 != 0)
 			check_wc(&lab, &wc, wr.wr_id, PMV_WC_RDMA_WRITE);
@@ -103,17 +120,17 @@ now__behind_what_waits(void **state)
 
 	lab_open(&lab);
 	for (uint32_t i = 0; i < 200; i += 2) {
-		wr = word_wr(&lab, &sge, i, PMV_SEND_SIGNALED | PMV_SEND_INLINE);
+		wr = short_wr(&lab, &sge, i, PMV_SEND_SIGNALED | PMV_SEND_INLINE);
 		assert_int_equal(pmv_post_send(lab.end[0].qp, &wr, 1), 1);
-		wr = word_wr(&lab, &sge, i + 1, NOW_FLAGS);
+		wr = short_wr(&lab, &sge, i + 1, NOW_FLAGS);
 		assert_int_equal(pmv_post_send(lab.end[0].qp, &wr, 1), 1);
 		pmv_mlx5m_run();
 		assert_int_equal(pmv_mlx5m_qp_rings(pmv_qp_num(lab.end[0].qp)), i / 2 + 1);
 		assert_int_equal(pmv_poll_cq(lab.end[0].send_cq, wc, 4), 2);
 		check_wc(&lab, &wc[0], wr.wr_id - 1, PMV_WC_RDMA_WRITE);
 		check_wc(&lab, &wc[1], wr.wr_id, PMV_WC_RDMA_WRITE);
-		check_word(&lab, i);
-		check_word(&lab, i + 1);
+		check_short(&lab, i);
+		check_short(&lab, i + 1);
 	}
 	lab_close(&lab);
 }
@@ -130,7 +147,7 @@ now__full_and_not_connected(void **state)
 
 	lab_open(&lab);
 	fresh = lab_qp_create(&lab.end[0]);
-	wr = word_wr(&lab, &sge, 0, NOW_FLAGS);
+	wr = short_wr(&lab, &sge, 0, NOW_FLAGS);
 	assert_int_equal(pmv_post_send(fresh, &wr, 1), -ENOTCONN);
 	assert_int_equal(pmv_destroy_qp(fresh), 0);
 	for (uint32_t round = 0; round < 5; round++) {
@@ -145,7 +162,7 @@ now__full_and_not_connected(void **state)
 	lab_close(&lab);
 }
 
-/* What is not a word although it nearly is. */
+/* What is not short in this sense although it nearly is. */
 static void
 make_other(struct lab *lab, struct pmv_send_wr *wr, struct pmv_sge *sge, uint32_t kind)
 {
@@ -160,17 +177,19 @@ make_other(struct lab *lab, struct pmv_send_wr *wr, struct pmv_sge *sge, uint32_
 	case 2: /* another opcode */
 		wr->opcode = PMV_WR_SEND;
 		lab_recv(&lab->end[1], lab->end[1].qp, wr->wr_id,
-			(uint32_t)(wr->wr.rdma.remote_addr - (uintptr_t)lab->end[1].buf), WORD);
+			(uint32_t)(wr->wr.rdma.remote_addr - (uintptr_t)lab->end[1].buf),
+			sge->length);
 		break;
 	default: /* a READ of the same bytes onto themselves */
 		wr->opcode = PMV_WR_RDMA_READ;
 		wr->send_flags &= ~(uint32_t)PMV_SEND_INLINE;
 		memcpy((void *)(uintptr_t)wr->wr.rdma.remote_addr,
-			(const void *)(uintptr_t)sge->addr, WORD);
+			(const void *)(uintptr_t)sge->addr, sge->length);
 	}
 }
 
-/* Words and others in one list, in random order: order of execution and completions is kept. */
+/* Short ones and others in one list, in random order: order of execution and completions is kept.
+ */
 static void
 list__mixed(void **state)
 {
@@ -184,7 +203,7 @@ list__mixed(void **state)
 	srand(1);
 	for (uint32_t i = 0; i < 3000; i += LIST) {
 		for (uint32_t k = 0; k < LIST; k++) {
-			wr[k] = word_wr(&lab, &sge[k], i + k, PMV_SEND_SIGNALED | PMV_SEND_INLINE);
+			wr[k] = short_wr(&lab, &sge[k], i + k, PMV_SEND_SIGNALED | PMV_SEND_INLINE);
 			if (rand() % 4 == 0)
 				make_other(&lab, &wr[k], &sge[k], (uint32_t)rand() % 4);
 		}
@@ -196,22 +215,22 @@ list__mixed(void **state)
 		assert_int_equal(
 			pmv_poll_cq(lab.end[0].send_cq, &wc[cut], LIST + 1 - cut), LIST - cut);
 		for (uint32_t k = 0; k < LIST; k++) {
-			check_word(&lab, i + k);
+			check_short(&lab, i + k);
 			assert_int_equal(wc[k].wr_id, wr[k].wr_id);
 			assert_int_equal(wc[k].status, PMV_WC_SUCCESS);
 			assert_int_equal(wc[k].opcode, wr[k].opcode == PMV_WR_SEND ? PMV_WC_SEND
 						       : wr[k].opcode == PMV_WR_RDMA_READ
 							       ? PMV_WC_RDMA_READ
 							       : PMV_WC_RDMA_WRITE);
-			assert_int_equal(
-				wc[k].byte_len, wr[k].opcode == PMV_WR_RDMA_READ ? WORD : 0);
+			assert_int_equal(wc[k].byte_len,
+				wr[k].opcode == PMV_WR_RDMA_READ ? sge[k].length : 0);
 		}
 		(void)pmv_poll_cq(lab.end[1].recv_cq, wc, LIST);
 	}
 	lab_close(&lab);
 }
 
-/* The words before a request that is refused are taken. */
+/* The short ones before a request that is refused are taken. */
 static void
 list__ends_at_what_is_refused(void **state)
 {
@@ -222,7 +241,7 @@ list__ends_at_what_is_refused(void **state)
 
 	lab_open(&lab);
 	for (uint32_t k = 0; k < LIST; k++)
-		wr[k] = word_wr(&lab, &sge[k], k, NOW_FLAGS);
+		wr[k] = short_wr(&lab, &sge[k], k, NOW_FLAGS);
 	wr[5].num_sge = 100;
 	assert_int_equal(pmv_post_send(lab.end[0].qp, wr, LIST), 5);
 	pmv_mlx5m_run(); /* rung by the flag of the first */
@@ -233,7 +252,7 @@ list__ends_at_what_is_refused(void **state)
 
 /* Every request completes, asked or not. */
 static void
-sig_all__words_too(void **state)
+sig_all__short_ones_too(void **state)
 {
 	struct pmv_qp_init_attr init = { .qp_type = PMV_QPT_RC,
 		.sq_sig_all = 1,
@@ -241,7 +260,7 @@ sig_all__words_too(void **state)
 			.max_recv_wr = 1,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
-			.max_inline_data = WORD } };
+			.max_inline_data = LENGTH_MAX } };
 	struct pmv_send_wr wr[2];
 	struct pmv_qp *qp[2];
 	struct pmv_sge sge[2];
@@ -256,7 +275,7 @@ sig_all__words_too(void **state)
 	}
 	lab_connect(&lab, qp[0], qp[1]);
 	for (uint32_t i = 0; i < 2; i++)
-		wr[i] = word_wr(&lab, &sge[i], i, PMV_SEND_INLINE | PMV_SEND_FLUSH);
+		wr[i] = short_wr(&lab, &sge[i], i, PMV_SEND_INLINE | PMV_SEND_FLUSH);
 	assert_int_equal(pmv_post_send(qp[0], wr, 2), 2);
 	assert_int_equal(pmv_post_send(qp[0], wr, 1), 1);
 	pmv_mlx5m_run();
@@ -266,9 +285,9 @@ sig_all__words_too(void **state)
 	lab_close(&lab);
 }
 
-/* What a queue pair reports holds for words as well; libmlx5 44 gives more than asked for. */
+/* What a queue pair reports holds for short ones as well; libmlx5 44 gives more than asked for. */
 static void
-max_inline__holds_for_words(void **state)
+max_inline__holds_for_short_ones(void **state)
 {
 	struct pmv_qp_init_attr init = {
 		.qp_type = PMV_QPT_RC,
@@ -288,8 +307,8 @@ max_inline__holds_for_words(void **state)
 		assert_int_equal(pmv_create_qp(lab.end[i].pd, lab.end[i].worker, &init, &qp[i]), 0);
 	}
 	lab_connect(&lab, qp[0], qp[1]);
-	wr = word_wr(&lab, &sge, 0, NOW_FLAGS);
-	want = init.cap.max_inline_data < WORD ? -EINVAL : 1;
+	wr = short_wr(&lab, &sge, 0, NOW_FLAGS);
+	want = init.cap.max_inline_data < sge.length ? -EINVAL : 1;
 	assert_int_equal(pmv_post_send(qp[0], &wr, 1), want);
 	wr.send_flags &= ~(uint32_t)PMV_SEND_FLUSH;
 	assert_int_equal(pmv_post_send(qp[0], &wr, 1), want);
@@ -319,7 +338,7 @@ run__two_qps_of_a_cq(void **state)
 
 		for (uint32_t k = 0; k < 8; k++) {
 			which[k] = (uint32_t)rand() % 5 == 0;
-			wr = word_wr(&lab, &sge, i + k, NOW_FLAGS);
+			wr = short_wr(&lab, &sge, i + k, NOW_FLAGS);
 			assert_int_equal(pmv_post_send(qp[which[k]], &wr, 1), 1);
 			pmv_mlx5m_run();
 		}
@@ -331,7 +350,7 @@ run__two_qps_of_a_cq(void **state)
 	}
 	/* the last run's queue pair goes, with completions unread */
 	for (uint32_t k = 0; k < 4; k++) {
-		wr = word_wr(&lab, &sge, k, NOW_FLAGS);
+		wr = short_wr(&lab, &sge, k, NOW_FLAGS);
 		assert_int_equal(pmv_post_send(qp[1], &wr, 1), 1);
 		pmv_mlx5m_run();
 	}
@@ -354,7 +373,7 @@ run__ends_at_an_error(void **state)
 
 	lab_open(&lab);
 	for (uint32_t i = 0; i < 6; i++) {
-		wr = word_wr(&lab, &sge, i, NOW_FLAGS);
+		wr = short_wr(&lab, &sge, i, NOW_FLAGS);
 		if (i == 3)
 			wr.wr.rdma.rkey ^= 0x100;
 		assert_int_equal(pmv_post_send(lab.end[0].qp, &wr, 1), 1);
@@ -367,7 +386,7 @@ run__ends_at_an_error(void **state)
 					       : i == 3 ? PMV_WC_REM_ACCESS_ERR
 							: PMV_WC_WR_FLUSH_ERR);
 	}
-	wr = word_wr(&lab, &sge, 9, NOW_FLAGS);
+	wr = short_wr(&lab, &sge, 9, NOW_FLAGS);
 	assert_int_equal(pmv_post_send(lab.end[0].qp, &wr, 1), 1);
 	pmv_mlx5m_run();
 	assert_int_equal(lab_one(lab.end[0].send_cq).status, PMV_WC_WR_FLUSH_ERR);
@@ -383,8 +402,8 @@ main(void)
 		cmocka_unit_test(now__full_and_not_connected),
 		cmocka_unit_test(list__mixed),
 		cmocka_unit_test(list__ends_at_what_is_refused),
-		cmocka_unit_test(sig_all__words_too),
-		cmocka_unit_test(max_inline__holds_for_words),
+		cmocka_unit_test(sig_all__short_ones_too),
+		cmocka_unit_test(max_inline__holds_for_short_ones),
 		cmocka_unit_test(run__two_qps_of_a_cq),
 		cmocka_unit_test(run__ends_at_an_error),
 	};
