@@ -22,7 +22,7 @@
 #include "apps/demo/client.h"
 #include "apps/demo/lcores.h"
 #include "apps/demo/server.h"
-#include "apps/demo/wire.h"
+#include "apps/common/wire.h"
 
 /* Room for a path MTU of 4096 and its headers, which no ring port offers by itself. */
 #define IP_MTU_BYTES 4200
@@ -36,10 +36,10 @@ struct demo {
 	uint64_t seconds; /* that the measurements may take */
 	const char *lcores;
 	struct pmv_app_options options;
-	struct pmv_demo_wire wire;
+	struct pmv_app_wire wire;
 	struct pmv_demo_server server;
 	struct pmv_demo_client client;
-	struct sockaddr_storage server_addr[PMV_DEMO_NB_ENDS]; /* as each end names it */
+	struct sockaddr_storage server_addr[PMV_APP_WIRE_ENDS]; /* as each end names it */
 	uint64_t nb_wrong;
 	bool failed;
 };
@@ -67,11 +67,11 @@ check_options(struct demo *d)
 		return -EINVAL;
 	}
 	if (o->nb_addrs == 0) {
-		pmv_ip_addr_parse("192.0.2.1/24", &o->addrs[PMV_DEMO_SERVER]);
-		pmv_ip_addr_parse("192.0.2.2/24", &o->addrs[PMV_DEMO_CLIENT]);
-		o->nb_addrs = PMV_DEMO_NB_ENDS;
+		pmv_ip_addr_parse("192.0.2.1/24", &o->addrs[PMV_APP_WIRE_SERVER]);
+		pmv_ip_addr_parse("192.0.2.2/24", &o->addrs[PMV_APP_WIRE_CLIENT]);
+		o->nb_addrs = PMV_APP_WIRE_ENDS;
 	}
-	if (o->nb_addrs != PMV_DEMO_NB_ENDS) {
+	if (o->nb_addrs != PMV_APP_WIRE_ENDS) {
 		pmv_app_say(
 			"give two addresses with --addr, the server's and the client's, or none");
 		return -EINVAL;
@@ -95,7 +95,7 @@ open_end(struct demo *d, unsigned int which, struct pmv_demo_end *end)
 	options.addrs[0] = d->options.addrs[which];
 	options.nb_addrs = 1;
 	/* On one end only, where it meets each frame once, whichever way the frame goes. */
-	if (which == PMV_DEMO_SERVER)
+	if (which == PMV_APP_WIRE_SERVER)
 		options.loss = 0;
 	return pmv_demo_end_open(end, &options);
 }
@@ -104,20 +104,20 @@ static int
 open_all(struct demo *d)
 {
 	char text[64];
-	int ret = pmv_demo_wire_open(&d->wire);
+	int ret = pmv_app_wire_open(&d->wire);
 
 	if (ret == 0)
-		ret = open_end(d, PMV_DEMO_SERVER, &d->server.end);
+		ret = open_end(d, PMV_APP_WIRE_SERVER, &d->server.end);
 	if (ret == 0)
-		ret = open_end(d, PMV_DEMO_CLIENT, &d->client.end);
+		ret = open_end(d, PMV_APP_WIRE_CLIENT, &d->client.end);
 	if (ret != 0)
 		return ret;
-	pmv_gid_str(&d->options.addrs[PMV_DEMO_SERVER].gid, text, sizeof(text));
-	ret = pmv_app_sockaddr_parse(text, &d->server_addr[PMV_DEMO_SERVER]);
-	pmv_app_sockaddr_set_port(&d->server_addr[PMV_DEMO_SERVER], PMV_DEMO_CM_PORT);
-	d->server_addr[PMV_DEMO_CLIENT] = d->server_addr[PMV_DEMO_SERVER];
-	pmv_app_endpoint_scope(&d->server.end.ep, &d->server_addr[PMV_DEMO_SERVER]);
-	pmv_app_endpoint_scope(&d->client.end.ep, &d->server_addr[PMV_DEMO_CLIENT]);
+	pmv_gid_str(&d->options.addrs[PMV_APP_WIRE_SERVER].gid, text, sizeof(text));
+	ret = pmv_app_sockaddr_parse(text, &d->server_addr[PMV_APP_WIRE_SERVER]);
+	pmv_app_sockaddr_set_port(&d->server_addr[PMV_APP_WIRE_SERVER], PMV_DEMO_CM_PORT);
+	d->server_addr[PMV_APP_WIRE_CLIENT] = d->server_addr[PMV_APP_WIRE_SERVER];
+	pmv_app_endpoint_scope(&d->server.end.ep, &d->server_addr[PMV_APP_WIRE_SERVER]);
+	pmv_app_endpoint_scope(&d->client.end.ep, &d->server_addr[PMV_APP_WIRE_CLIENT]);
 	d->client.ticks_per_sec = rte_get_tsc_hz();
 	/* Every loss sends a window of packets again: short batches, so that the run stays short.
 	 */
@@ -141,7 +141,7 @@ serve(void *arg)
 		s->failed = true;
 		return -EPERM;
 	}
-	if (pmv_demo_server_start(s, &d->server_addr[PMV_DEMO_SERVER]) == 0)
+	if (pmv_demo_server_start(s, &d->server_addr[PMV_APP_WIRE_SERVER]) == 0)
 		while (!s->is_done && !__atomic_load_n(&s->must_stop, __ATOMIC_ACQUIRE))
 			pmv_demo_server_turn(s);
 	pmv_demo_server_stop(s);
@@ -203,7 +203,7 @@ static void
 run_client(struct demo *d, unsigned int lcore)
 {
 	uint64_t start = rte_rdtsc();
-	int ret = pmv_demo_client_connect(&d->client, &d->server_addr[PMV_DEMO_CLIENT]);
+	int ret = pmv_demo_client_connect(&d->client, &d->server_addr[PMV_APP_WIRE_CLIENT]);
 
 	if (ret == 0) {
 		print_head(d, lcore);
@@ -238,8 +238,8 @@ run(struct demo *d)
 	} else {
 		d->client.server = &d->server;
 		if (pmv_app_endpoint_attach(&d->server.end.ep) == 0) {
-			if (pmv_demo_server_start(&d->server, &d->server_addr[PMV_DEMO_SERVER]) ==
-				0)
+			if (pmv_demo_server_start(
+				    &d->server, &d->server_addr[PMV_APP_WIRE_SERVER]) == 0)
 				run_client(d, lcore);
 			pmv_demo_server_stop(&d->server);
 			pmv_app_endpoint_drain(&d->server.end.ep, DRAIN_MS);
@@ -255,10 +255,10 @@ run(struct demo *d)
 static void
 close_all(struct demo *d)
 {
-	pmv_demo_wire_drain(&d->wire);
+	pmv_app_wire_drain(&d->wire);
 	d->failed |= pmv_demo_end_close(&d->client.end) != 0;
 	d->failed |= pmv_demo_end_close(&d->server.end) != 0;
-	pmv_demo_wire_close(&d->wire);
+	pmv_app_wire_close(&d->wire);
 	free(d->client.samples);
 }
 

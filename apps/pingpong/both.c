@@ -17,7 +17,7 @@
 
 #include "apps/common/latency.h"
 #include "apps/common/say.h"
-#include "apps/demo/wire.h"
+#include "apps/common/wire.h"
 #include "apps/pingpong/end.h"
 
 /* Room for a path MTU of 4096 and its headers, which no ring port offers by itself. */
@@ -30,7 +30,7 @@
 struct both {
 	struct pmv_pingpong_end end[2];
 	struct pmv_pingpong_place place[2];
-	struct pmv_demo_wire wire;
+	struct pmv_app_wire wire;
 	char ibdev[2][NAME_BYTES];
 	bool share; /* both ends on one device */
 	uint64_t count;
@@ -50,7 +50,7 @@ places_on_wire(struct both *b, const struct pmv_app_options *o)
 			    "with --addr or none");
 		return -EINVAL;
 	}
-	ret = pmv_demo_wire_open(&b->wire);
+	ret = pmv_app_wire_open(&b->wire);
 	for (int i = 0; i < 2 && ret == 0; i++) {
 		struct pmv_pingpong_place *p = &b->place[i];
 
@@ -242,10 +242,10 @@ close_all(struct both *b)
 		(void)turn(b);
 	for (int i = 1; i >= 0; i--)
 		ret |= pmv_pingpong_end_stop(&b->end[i]);
-	pmv_demo_wire_drain(&b->wire);
+	pmv_app_wire_drain(&b->wire);
 	for (int i = 1; i >= 0; i--)
 		ret |= pmv_pingpong_end_close(&b->end[i]);
-	pmv_demo_wire_close(&b->wire);
+	pmv_app_wire_close(&b->wire);
 	return ret != 0 ? -EBUSY : 0;
 }
 

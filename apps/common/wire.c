@@ -2,7 +2,7 @@
 /*
  * Makes the two rings and the two ports on them. Main's thread.
  */
-#include "apps/demo/wire.h"
+#include "apps/common/wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 /* More than both ends may have under way: the wire itself loses nothing. */
 #define RING_FRAMES 2048
 
-static const char *const end_names[PMV_DEMO_NB_ENDS] = { "pmv_server", "pmv_client" };
+static const char *const end_names[PMV_APP_WIRE_ENDS] = { "pmv_server", "pmv_client" };
 
 /* A net_ring port has no MAC address. Adding one to a port whose first is empty makes it the first.
  */
@@ -33,10 +33,10 @@ give_mac(uint16_t port_id, unsigned int end)
 }
 
 static int
-open_port(struct pmv_demo_wire *wire, unsigned int end)
+open_port(struct pmv_app_wire *wire, unsigned int end)
 {
 	struct rte_ring *rx = wire->to[end];
-	struct rte_ring *tx = wire->to[end == PMV_DEMO_SERVER ? PMV_DEMO_CLIENT : PMV_DEMO_SERVER];
+	struct rte_ring *tx = wire->to[!end];
 	int id = rte_eth_from_rings(end_names[end], &rx, 1, &tx, 1, rte_socket_id());
 	int ret = id < 0 ? -rte_errno : give_mac((uint16_t)id, end);
 
@@ -46,23 +46,23 @@ open_port(struct pmv_demo_wire *wire, unsigned int end)
 }
 
 int
-pmv_demo_wire_open(struct pmv_demo_wire *ret_wire)
+pmv_app_wire_open(struct pmv_app_wire *ret_wire)
 {
-	struct pmv_demo_wire wire = { 0 };
+	struct pmv_app_wire wire = { 0 };
 	int ret = 0;
 
-	for (unsigned int end = 0; end < PMV_DEMO_NB_ENDS && ret == 0; end++) {
+	for (unsigned int end = 0; end < PMV_APP_WIRE_ENDS && ret == 0; end++) {
 		/* One lcore on either side of each ring. */
 		wire.to[end] = rte_ring_create(end_names[end], RING_FRAMES, (int)rte_socket_id(),
 			RING_F_SP_ENQ | RING_F_SC_DEQ);
 		if (wire.to[end] == NULL)
 			ret = -rte_errno;
 	}
-	for (unsigned int end = 0; end < PMV_DEMO_NB_ENDS && ret == 0; end++)
+	for (unsigned int end = 0; end < PMV_APP_WIRE_ENDS && ret == 0; end++)
 		ret = open_port(&wire, end);
 	if (ret != 0) {
 		pmv_app_say("the virtual wire cannot be made: %s", strerror(-ret));
-		pmv_demo_wire_close(&wire);
+		pmv_app_wire_close(&wire);
 		return ret;
 	}
 	*ret_wire = wire;
@@ -70,19 +70,19 @@ pmv_demo_wire_open(struct pmv_demo_wire *ret_wire)
 }
 
 void
-pmv_demo_wire_drain(struct pmv_demo_wire *wire)
+pmv_app_wire_drain(struct pmv_app_wire *wire)
 {
 	void *frame;
 
-	for (unsigned int end = 0; end < PMV_DEMO_NB_ENDS; end++)
+	for (unsigned int end = 0; end < PMV_APP_WIRE_ENDS; end++)
 		while (wire->to[end] != NULL && rte_ring_sc_dequeue(wire->to[end], &frame) == 0)
 			rte_pktmbuf_free(frame);
 }
 
 void
-pmv_demo_wire_close(struct pmv_demo_wire *wire)
+pmv_app_wire_close(struct pmv_app_wire *wire)
 {
-	for (unsigned int end = 0; end < PMV_DEMO_NB_ENDS; end++)
+	for (unsigned int end = 0; end < PMV_APP_WIRE_ENDS; end++)
 		rte_ring_free(wire->to[end]);
 	memset(wire, 0, sizeof(*wire));
 }
