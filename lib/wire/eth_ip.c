@@ -59,8 +59,8 @@ load32(const uint8_t *p)
 	return v;
 }
 
-static bool
-ipv4_csum_is_ok(const uint8_t *p)
+bool
+pmv_ipv4_csum_is_ok(const uint8_t *p)
 {
 	uint64_t sum = (uint64_t)load32(p) + load32(p + 4) + load32(p + 8) + load32(p + 12) +
 		       load32(p + 16);
@@ -132,7 +132,7 @@ ipv4_parse(const struct extent *x, struct pmv_eth_ip *f)
 	total = pmv_be16_load(p + 2);
 	if (total < PMV_IPV4_LEN || f->l3_off + total > x->frame_len)
 		return PMV_WIRE_IP_LEN;
-	if (!ipv4_csum_is_ok(p))
+	if (!pmv_ipv4_csum_is_ok(p))
 		return PMV_WIRE_IP_CSUM;
 	return udp_parse(x, total - PMV_IPV4_LEN, f);
 }

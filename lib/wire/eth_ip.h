@@ -72,6 +72,9 @@ struct pmv_eth_ip {
 enum pmv_wire_verdict pmv_eth_ip_parse(
 	const uint8_t *hdr, uint32_t hdr_len, uint32_t frame_len, struct pmv_eth_ip *ret);
 
+/* The checksum of the 20-byte IPv4 header at p is right (RFC 1071). */
+bool pmv_ipv4_csum_is_ok(const uint8_t *p);
+
 /* Adds a tag that the port stripped (mbuf->vlan_tci). Call after the parse, whatever the verdict.
  */
 static inline void
