@@ -59,8 +59,7 @@ pmv_roce_ack_forgive(struct pmv_roce_qp *qp)
 bool
 pmv_roce_ack_keep(struct pmv_roce_qp *qp, struct rte_mbuf *m)
 {
-	if (qp->ack.m != NULL || m->nb_segs != 1 || !RTE_MBUF_DIRECT(m) ||
-		rte_mbuf_refcnt_read(m) != 1 ||
+	if (qp->ack.m != NULL || !pmv_roce_spare_is_plain(m) ||
 		(uint32_t)(m->buf_len - m->data_off) <
 			PMV_ROCE_HDR_BYTES + PMV_AETH_LEN + PMV_ICRC_LEN)
 		return false;

@@ -51,19 +51,11 @@ copy_twice(uint8_t *frame, uint8_t *entry, const struct pmv_sge *sge)
 static inline void
 fill(struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe, const struct pmv_send_wr *wr)
 {
-	wqe->wr_id = wr->wr_id;
+	pmv_roce_sq_wqe_set(wqe, wr, wr->sg_list[0].length, qp->base.sq_sig_all);
 	wqe->remote_addr = wr->wr.rdma.remote_addr;
 	wqe->rkey = wr->wr.rdma.rkey;
-	wqe->imm = wr->imm_data;
-	wqe->length = wr->sg_list[0].length;
 	wqe->nb_psn = 1;
 	wqe->first = qp->win.nxt;
-	wqe->flags = wr->send_flags;
-	wqe->frames_out = 0;
-	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->num_sge = 1;
-	wqe->status = PMV_WC_SUCCESS;
-	wqe->signaled = qp->base.sq_sig_all || (wr->send_flags & PMV_SEND_SIGNALED) != 0;
 }
 
 /* Asked for when something waits for it: a completion, the window, or the end of the burst. */
@@ -80,21 +72,25 @@ send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_sen
 	struct rte_mbuf *m)
 {
 	const struct pmv_roce_shape *shape = &pmv_roce_shapes[wr->opcode];
+	const struct pmv_roce_piece pc = {
+		.len = wr->sg_list[0].length, .first = true, .last = true
+	};
 	struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.head);
-	uint32_t body = shape->only_bytes + wr->sg_list[0].length;
+	uint32_t body = pmv_roce_request_hdr_len(shape, &pc) + pc.len;
 	bool ackreq;
-	uint8_t *bth;
+	uint8_t *p;
 
 	if (unlikely(
 		    qp->hdr.tmpl.hdr_len + body + PMV_ROCE_TRAILER_BYTES > rte_pktmbuf_tailroom(m)))
 		return false;
 	fill(qp, wqe, wr);
 	ackreq = wants_ack(qp, wqe, last);
-	bth = pmv_roce_packet_start(m, &qp->hdr, 0);
-	copy_twice(pmv_roce_request_only(shape, wqe, ackreq, bth), wqe->data, wr->sg_list);
+	p = pmv_roce_packet_start(m, &qp->hdr, 0);
+	p = pmv_roce_request_headers(wqe, &pc, wqe->first, ackreq, p);
+	copy_twice(p, wqe->data, wr->sg_list);
 	qp->since_ackreq = ackreq ? 0 : qp->since_ackreq + 1;
 	pmv_roce_tx_push(
-		w, &w->tx, m, pmv_roce_packet_close(&qp->hdr, m, body, pmv_bth_pad(wqe->length)));
+		w, &w->tx, m, pmv_roce_packet_close(&qp->hdr, m, body, pmv_bth_pad(pc.len)));
 	pmv_roce_retry_sent(w, qp, wqe->first, false);
 	return true;
 }

@@ -29,25 +29,17 @@ bool
 pmv_roce_peer_match(
 	struct pmv_roce_peer *peer, struct rte_mbuf *m, uint32_t bth_off, struct pmv_roce_pkt *p)
 {
-	uint32_t word0 = pmv_be32_load(p->bth);
-	const struct pmv_opcode_info *op = &pmv_opcode_table[word0 >> 24];
-	uint32_t pad = word0 >> 20 & 3;
-	uint32_t fixed = op->hdr_len + pad + PMV_ICRC_LEN;
 	uint32_t roce_len = pmv_eth_ip_match(&peer->match, p->hdr, m->data_len);
 
-	/* RC, transport version 0, the default P_Key as full or limited member, lengths that fit */
-	if (roce_len < fixed || op->opclass != PMV_OPCLASS_RC || (word0 & 0xf0000) != 0 ||
-		(word0 & 0x7fff) != 0x7fff || (roce_len & 3) != 0 ||
-		(op->payload == PMV_OPPAY_NONE && roce_len != fixed))
+	if (pmv_roce_parse(p->bth, m->data_len - bth_off, roce_len, &p->roce) != PMV_WIRE_OK ||
+		p->roce.op->opclass != PMV_OPCLASS_RC ||
+		!pmv_pkey_is_match(p->roce.bth.pkey, PMV_PKEY_DEFAULT))
 		return false;
 	if (!pmv_icrc_packet_check(p->hdr + peer->match.l3_off, peer->match.is_v6,
 		    bth_off - peer->match.l3_off + roce_len))
 		return false;
-	p->roce.op = op;
-	p->roce.bth.padcnt = (uint8_t)pad;
-	p->roce.payload_len = roce_len - fixed;
-	p->payload_len = roce_len - fixed;
-	p->payload_off = bth_off + op->hdr_len;
+	p->payload_len = p->roce.payload_len;
+	p->payload_off = bth_off + p->roce.payload_off;
 	remember(peer, p);
 	return true;
 }

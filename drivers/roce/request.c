@@ -11,36 +11,28 @@
 const struct pmv_roce_shape pmv_roce_shapes[] = {
 	[PMV_WR_RDMA_WRITE] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
 					PMV_OPCODE_RC_WRITE_LAST, PMV_OPCODE_RC_WRITE_ONLY },
-		PMV_BTH_LEN + PMV_RETH_LEN, true, false, false },
+		true, false, false },
 	[PMV_WR_RDMA_WRITE_WITH_IMM] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
 						 PMV_OPCODE_RC_WRITE_LAST_IMM,
 						 PMV_OPCODE_RC_WRITE_ONLY_IMM },
-		PMV_BTH_LEN + PMV_RETH_LEN + PMV_IMMDT_LEN, true, true, true },
+		true, true, true },
 	[PMV_WR_SEND] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
 				  PMV_OPCODE_RC_SEND_LAST, PMV_OPCODE_RC_SEND_ONLY },
-		PMV_BTH_LEN, false, false, true },
+		false, false, true },
 	[PMV_WR_SEND_WITH_IMM] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
 					   PMV_OPCODE_RC_SEND_LAST_IMM,
 					   PMV_OPCODE_RC_SEND_ONLY_IMM },
-		PMV_BTH_LEN + PMV_IMMDT_LEN, false, true, true },
+		false, true, true },
 	[PMV_WR_RDMA_READ] = { { PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST,
 				       PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST },
-		PMV_BTH_LEN + PMV_RETH_LEN, true, false, false },
+		true, false, false },
 };
 
-/* The part of a request that goes out under one PSN. */
-struct piece {
-	uint32_t off;
-	uint32_t len; /* payload of the packet; 0 for a READ */
-	bool first;
-	bool last;
-};
-
-static inline struct piece
+static inline struct pmv_roce_piece
 piece_of(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, struct pmv_psn psn)
 {
 	uint32_t index = (psn.v - wqe->first.v) & PMV_PSN_MASK;
-	struct piece p = { .off = index << qp->mtu_shift };
+	struct pmv_roce_piece p = { .off = index << qp->mtu_shift };
 
 	if (wqe->opcode == PMV_WR_RDMA_READ) { /* one request asks for all that is missing */
 		p.first = true;
@@ -53,35 +45,18 @@ piece_of(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, struct pm
 	return p;
 }
 
-static inline uint32_t
-word0_of(const struct pmv_roce_shape *shape, const struct pmv_roce_wqe *wqe, const struct piece *pc)
-{
-	bool se = shape->has_se && pc->last && (wqe->flags & PMV_SEND_SOLICITED);
-
-	return pmv_roce_bth_word0(shape->base[pc->first + 2 * pc->last], se, pmv_bth_pad(pc->len));
-}
-
-static inline void
-build_reth(uint8_t *p, const struct pmv_roce_wqe *wqe, uint32_t off)
-{
-	const struct pmv_reth h = { wqe->remote_addr + off, wqe->rkey, wqe->length - off };
-
-	pmv_reth_build(p, &h);
-}
-
 /* Payload into the frame: inline bytes, attached user memory, or a copy. 0, -ENOBUFS, or -EACCES (a
  * key is bad). */
 static int
 add_payload(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
-	const struct piece *pc, struct rte_mbuf *m)
+	const struct pmv_roce_piece *pc, struct rte_mbuf *m)
 {
 	const struct pmv_roce_sgl sgl = { (const struct pmv_sge *)(const void *)wqe->data,
 		wqe->num_sge, wqe->length };
 	struct pmv_roce_mr *mr;
 	uint8_t *dst;
 
-	if (w->attach.allowed && pc->len >= w->attach.bytes_min &&
-		!(wqe->flags & PMV_SEND_INLINE)) {
+	if (!(wqe->flags & PMV_SEND_INLINE)) {
 		uint8_t *src = pmv_roce_sgl_piece(w, qp->base.pd, &sgl, pc->off, pc->len, &mr);
 
 		if (src != NULL && pmv_roce_attach_bytes(w, m, src, pc->len,
@@ -110,20 +85,10 @@ build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wq
 	struct pmv_psn psn, bool ackreq, struct rte_mbuf *m)
 {
 	const struct pmv_roce_shape *shape = &pmv_roce_shapes[wqe->opcode];
-	const struct piece pc = piece_of(qp, wqe, psn);
-	bool reth = shape->has_reth && pc.first;
-	bool imm = shape->has_imm && pc.last;
-	uint8_t *p = pmv_roce_packet_start(
-		m, &qp->hdr, PMV_BTH_LEN + (reth ? PMV_RETH_LEN : 0) + (imm ? PMV_IMMDT_LEN : 0));
+	const struct pmv_roce_piece pc = piece_of(qp, wqe, psn);
+	uint8_t *bth = pmv_roce_packet_start(m, &qp->hdr, pmv_roce_request_hdr_len(shape, &pc));
 
-	pmv_roce_packet_bth(p, word0_of(shape, wqe, &pc), ackreq, psn);
-	p += PMV_BTH_LEN;
-	if (reth) {
-		build_reth(p, wqe, pc.off);
-		p += PMV_RETH_LEN;
-	}
-	if (imm)
-		pmv_immdt_build(p, wqe->imm);
+	pmv_roce_request_headers(wqe, &pc, psn, ackreq, bth);
 	if (pc.len != 0) {
 		int err = add_payload(w, qp, wqe, &pc, m);
 

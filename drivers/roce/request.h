@@ -11,11 +11,10 @@
 
 /* What an operation looks like. Opcode of packet (first, last): base[first + 2 * last]. */
 struct pmv_roce_shape {
-	uint8_t base[4];    /* MIDDLE, FIRST, LAST, ONLY */
-	uint8_t only_bytes; /* BTH and extension headers of an ONLY packet */
-	bool has_reth;      /* on the packet that begins the message */
-	bool has_imm;       /* on the packet that ends it */
-	bool has_se;        /* the solicited event bit means something on the packet that ends it */
+	uint8_t base[4]; /* MIDDLE, FIRST, LAST, ONLY */
+	bool has_reth;   /* on the packet that begins the message */
+	bool has_imm;    /* on the packet that ends it */
+	bool has_se;     /* the solicited event bit means something on the packet that ends it */
 };
 
 /* By enum pmv_wr_opcode, up to PMV_WR_RDMA_READ. */
@@ -28,23 +27,42 @@ extern const struct pmv_roce_shape pmv_roce_shapes[];
 int pmv_roce_request_build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp,
 	struct pmv_roce_wqe *wqe, struct pmv_psn psn, bool ackreq, struct rte_mbuf **ret_m);
 
-/* The headers of an ONLY packet, BTH first; returns where the payload goes. */
-static inline uint8_t *
-pmv_roce_request_only(const struct pmv_roce_shape *shape, const struct pmv_roce_wqe *wqe,
-	bool ackreq, uint8_t *bth)
+/* The part of a request that goes out under one PSN. */
+struct pmv_roce_piece {
+	uint32_t off;
+	uint32_t len; /* payload of the packet; 0 for a READ */
+	bool first;
+	bool last;
+};
+
+/* Bytes of BTH and extension headers. */
+static inline uint32_t
+pmv_roce_request_hdr_len(const struct pmv_roce_shape *shape, const struct pmv_roce_piece *pc)
 {
-	bool se = shape->has_se && (wqe->flags & PMV_SEND_SOLICITED);
+	return PMV_BTH_LEN + (shape->has_reth && pc->first ? PMV_RETH_LEN : 0) +
+	       (shape->has_imm && pc->last ? PMV_IMMDT_LEN : 0);
+}
+
+/* Writes them to bth; returns where the payload goes. */
+static inline uint8_t *
+pmv_roce_request_headers(const struct pmv_roce_wqe *wqe, const struct pmv_roce_piece *pc,
+	struct pmv_psn psn, bool ackreq, uint8_t *bth)
+{
+	const struct pmv_roce_shape *shape = &pmv_roce_shapes[wqe->opcode];
+	bool se = shape->has_se && pc->last && (wqe->flags & PMV_SEND_SOLICITED);
 	uint8_t *p = bth + PMV_BTH_LEN;
 
-	pmv_roce_packet_bth(bth, pmv_roce_bth_word0(shape->base[3], se, pmv_bth_pad(wqe->length)),
-		ackreq, wqe->first);
-	if (shape->has_reth) {
-		const struct pmv_reth h = { wqe->remote_addr, wqe->rkey, wqe->length };
+	pmv_roce_packet_bth(bth,
+		pmv_roce_bth_word0(shape->base[pc->first + 2 * pc->last], se, pmv_bth_pad(pc->len)),
+		ackreq, psn);
+	if (shape->has_reth && pc->first) {
+		const struct pmv_reth h = { wqe->remote_addr + pc->off, wqe->rkey,
+			wqe->length - pc->off };
 
 		pmv_reth_build(p, &h);
 		p += PMV_RETH_LEN;
 	}
-	if (shape->has_imm) {
+	if (shape->has_imm && pc->last) {
 		pmv_immdt_build(p, wqe->imm);
 		p += PMV_IMMDT_LEN;
 	}

@@ -332,12 +332,12 @@ pmv_roce_responder_rx(
 	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
 	const struct pmv_opcode_info *op = p->roce.op;
-	int32_t ahead = pmv_psn_diff(p->roce.bth.psn, qp->resp.epsn);
+	int32_t ahead;
 
-	if (likely(p->roce.op == &pmv_opcode_table[PMV_OPCODE_RC_WRITE_ONLY]) &&
-		rx_write_only(w, qp, p))
+	if (likely(op == &pmv_opcode_table[PMV_OPCODE_RC_WRITE_ONLY]) && rx_write_only(w, qp, p))
 		return;
 	qp->stats.rx_pkts++;
+	ahead = pmv_psn_diff(p->roce.bth.psn, qp->resp.epsn);
 	if (unlikely(ahead != 0)) {
 		if (ahead > 0)
 			gap(w, qp);

@@ -75,6 +75,14 @@ pmv_roce_spare_take(struct pmv_roce_spare *s)
 	return m;
 }
 
+/* One segment with its own room that nobody else holds: it may be written over, and needs nothing
+ * to be freed but to go home. */
+static inline bool
+pmv_roce_spare_is_plain(const struct rte_mbuf *m)
+{
+	return m->nb_segs == 1 && RTE_MBUF_DIRECT(m) && rte_mbuf_refcnt_read(m) == 1;
+}
+
 /* Received frames that are done with; those of one pool wait to be freed together. */
 struct pmv_roce_done {
 	struct rte_mempool *pool;
@@ -94,8 +102,7 @@ pmv_roce_done_flush(struct pmv_roce_done *d)
 static inline void
 pmv_roce_done_put(struct pmv_roce_done *d, struct rte_mbuf *m)
 {
-	/* One plain segment that nobody else holds needs nothing but to go home. */
-	if (unlikely(m->nb_segs != 1 || !RTE_MBUF_DIRECT(m) || rte_mbuf_refcnt_read(m) != 1)) {
+	if (unlikely(!pmv_roce_spare_is_plain(m))) {
 		rte_pktmbuf_free(m);
 		return;
 	}

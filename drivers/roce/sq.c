@@ -85,14 +85,6 @@ pmv_roce_sq_fill(
 		return -EINVAL;
 	if (is_inline)
 		copy_inline(wqe->data, wr);
-	wqe->wr_id = wr->wr_id;
-	wqe->imm = wr->imm_data;
-	wqe->length = (uint32_t)length;
-	wqe->flags = wr->send_flags;
-	wqe->frames_out = 0;
-	wqe->opcode = (uint8_t)wr->opcode;
-	wqe->num_sge = (uint8_t)wr->num_sge;
-	wqe->status = PMV_WC_SUCCESS;
-	wqe->signaled = sig_all || (wr->send_flags & PMV_SEND_SIGNALED) != 0;
+	pmv_roce_sq_wqe_set(wqe, wr, (uint32_t)length, sig_all);
 	return 0;
 }

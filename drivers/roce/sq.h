@@ -69,6 +69,23 @@ pmv_roce_sq_full(const struct pmv_roce_sq *sq)
 	return sq->head - sq->tail >= sq->max_wr;
 }
 
+/* What every request has, from the post; `data` and what depends on the transport is the caller's.
+ */
+static inline void
+pmv_roce_sq_wqe_set(
+	struct pmv_roce_wqe *wqe, const struct pmv_send_wr *wr, uint32_t length, bool sig_all)
+{
+	wqe->wr_id = wr->wr_id;
+	wqe->imm = wr->imm_data;
+	wqe->length = length;
+	wqe->flags = wr->send_flags;
+	wqe->frames_out = 0;
+	wqe->opcode = (uint8_t)wr->opcode;
+	wqe->num_sge = (uint8_t)wr->num_sge;
+	wqe->status = PMV_WC_SUCCESS;
+	wqe->signaled = sig_all || (wr->send_flags & PMV_SEND_SIGNALED) != 0;
+}
+
 /* Allocates the ring and writes the sizes granted back into cap. 0 or -ENOMEM. Control thread. */
 int pmv_roce_sq_init(struct pmv_roce_sq *sq, struct pmv_qp_cap *cap, bool is_ud, int socket_id);
 void pmv_roce_sq_fini(struct pmv_roce_sq *sq);
