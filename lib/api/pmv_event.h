@@ -19,7 +19,10 @@ enum pmv_event_type {
 	PMV_EVENT_QP_ACCESS_ERR = 3, /**< responder answered NAK remote access error */
 	PMV_EVENT_COMM_EST = 4,      /**< first request arrived in RTR */
 	PMV_EVENT_SQ_DRAINED = 5,    /**< in SQD, when it was asked for */
-	PMV_EVENT_MR_RELEASED = 64,  /**< pmverbs' own: see pmv_dereg_mr() */
+	PMV_EVENT_SRQ_ERR = 14,
+	PMV_EVENT_SRQ_LIMIT_REACHED = 15,
+	PMV_EVENT_QP_LAST_WQE_REACHED = 16, /**< a QP in ERR takes no more from its SRQ */
+	PMV_EVENT_MR_RELEASED = 64,         /**< pmverbs' own: see pmv_dereg_mr() */
 };
 
 struct pmv_event {

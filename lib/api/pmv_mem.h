@@ -62,6 +62,14 @@ PMV_API uint32_t pmv_mr_rkey(const struct pmv_mr *mr);
 /** Context that MR_RELEASED carries; NULL by default. */
 PMV_API void pmv_mr_set_context(struct pmv_mr *mr, void *context);
 
+/** What a memory window shall grant. */
+struct pmv_mw_bind {
+	struct pmv_mr *mr; /**< a region of the same PD with PMV_ACCESS_MW_BIND */
+	uint64_t addr;     /**< first byte, as the region names it */
+	uint64_t length;   /**< bytes; 0: the window grants nothing any more */
+	uint32_t access;   /**< enum pmv_access_flags, remote rights only */
+};
+
 /**
  * Allocates zeroed, page-aligned memory on a NUMA node through libnuma.
  * @param socket_id  ethdev/EAL socket id; < 0: the caller's node

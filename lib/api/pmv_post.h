@@ -26,12 +26,31 @@ struct pmv_send_wr {
 	uint32_t num_sge;
 	enum pmv_wr_opcode opcode;
 	uint32_t send_flags; /**< enum pmv_send_flags */
-	rte_be32_t imm_data; /**< network order */
+	union {
+		rte_be32_t imm_data;      /**< network order */
+		uint32_t invalidate_rkey; /**< SEND_WITH_INV: the peer's key; LOCAL_INV: ours */
+	};
 	union {
 		struct {
 			uint64_t remote_addr;
 			uint32_t rkey;
 		} rdma;
+		struct {
+			uint64_t remote_addr; /**< multiple of 8 */
+			uint32_t rkey;        /**< at the place it has for WRITE and READ */
+			uint64_t compare_add; /**< compared with, or added */
+			uint64_t swap;        /**< COMPARE_AND_SWAP: written if equal */
+		} atomic;
+		struct {
+			struct pmv_mw *mw;
+			uint32_t rkey; /**< the key it shall have: see pmv_inc_rkey() */
+			const struct pmv_mw_bind *bind; /**< copied at post */
+		} bind_mw;
+		struct {
+			struct pmv_mr *mr; /**< made by pmv_alloc_mr() */
+			uint32_t key;      /**< the key it shall have: see pmv_inc_rkey() */
+			uint32_t access;   /**< enum pmv_access_flags */
+		} reg;
 		struct {
 			struct pmv_ah *ah;
 			uint32_t remote_qpn;

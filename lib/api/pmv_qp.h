@@ -25,6 +25,8 @@ struct pmv_qp_cap {
 struct pmv_qp_init_attr {
 	struct pmv_cq *send_cq;
 	struct pmv_cq *recv_cq; /**< may be the same CQ */
+	struct pmv_srq *srq;    /**< of the same worker and PD: receives come from there; NULL: a
+				   receive queue of its own */
 	struct pmv_qp_cap cap;  /**< what is asked; pmv_create_qp() writes back what was allocated,
 				   never less */
 	enum pmv_qp_type qp_type; /**< RC or UD */
@@ -60,7 +62,7 @@ struct pmv_qp_attr {
  * @param attr    cap is written back
  * @param ret_qp  owned by the caller
  * @return 0; -EINVAL a NULL or foreign object, or a size out of range (the log names it); -ENOTSUP
- * the QP type; -ENOSPC no QPN left on the worker; -ENOMEM.
+ * the QP type, or an SRQ that the driver does not offer; -ENOSPC no QPN left on the worker; -ENOMEM.
  * @note Context: any thread. The worker learns of the QP through its mailbox when it is attached
  * elsewhere.
  */

@@ -22,7 +22,9 @@ struct pmv_device;
 struct pmv_worker;
 struct pmv_pd;
 struct pmv_mr;
+struct pmv_mw;
 struct pmv_cq;
+struct pmv_srq;
 struct pmv_qp;
 struct pmv_ah;
 struct pmv_op;
@@ -115,6 +117,10 @@ enum pmv_wc_opcode {
 	PMV_WC_FETCH_ADD = 4,
 	PMV_WC_BIND_MW = 5,
 	PMV_WC_LOCAL_INV = 6,
+	PMV_WC_FLUSH = 8,
+	PMV_WC_ATOMIC_WRITE = 9,
+	PMV_WC_REG_MR = 64, /**< pmverbs' own */
+	PMV_WC_NOP = 65,    /**< pmverbs' own */
 	PMV_WC_RECV = 1 << 7,
 	PMV_WC_RECV_RDMA_WITH_IMM = (1 << 7) + 1,
 };
@@ -132,6 +138,15 @@ enum pmv_wr_opcode {
 	PMV_WR_SEND = 2,
 	PMV_WR_SEND_WITH_IMM = 3,
 	PMV_WR_RDMA_READ = 4,
+	PMV_WR_ATOMIC_CMP_AND_SWP = 5,
+	PMV_WR_ATOMIC_FETCH_AND_ADD = 6,
+	PMV_WR_LOCAL_INV = 7,
+	PMV_WR_BIND_MW = 8,
+	PMV_WR_SEND_WITH_INV = 9,
+	PMV_WR_FLUSH = 14,
+	PMV_WR_ATOMIC_WRITE = 15,
+	PMV_WR_REG_MR = 32, /**< pmverbs' own: gives a fast-registration region its pages */
+	PMV_WR_NOP = 33,    /**< pmverbs' own: nothing, in its place in the queue */
 };
 
 enum pmv_send_flags {

@@ -89,6 +89,12 @@ pmv_event_type_str(enum pmv_event_type type)
 		return "communication established";
 	case PMV_EVENT_SQ_DRAINED:
 		return "send queue drained";
+	case PMV_EVENT_SRQ_ERR:
+		return "shared receive queue error";
+	case PMV_EVENT_SRQ_LIMIT_REACHED:
+		return "shared receive queue below its limit";
+	case PMV_EVENT_QP_LAST_WQE_REACHED:
+		return "last shared receive of a QP";
 	case PMV_EVENT_MR_RELEASED:
 		return "memory region released";
 	}
