@@ -62,7 +62,8 @@ struct pmv_qp_attr {
  * @param attr    cap is written back
  * @param ret_qp  owned by the caller
  * @return 0; -EINVAL a NULL or foreign object, or a size out of range (the log names it); -ENOTSUP
- * the QP type, or an SRQ that the driver does not offer; -ENOSPC no QPN left on the worker; -ENOMEM.
+ * the QP type, or an SRQ that the driver does not offer; -ENOSPC no QPN left on the worker;
+ * -ENOMEM.
  * @note Context: any thread. The worker learns of the QP through its mailbox when it is attached
  * elsewhere.
  */
