@@ -7,8 +7,8 @@
 #include <rte_memcpy.h>
 
 #include "drivers/roce/ack.h"
-#include "drivers/roce/cq.h"
-#include "drivers/roce/sgl.h"
+#include "drivers/roce/deliver.h"
+#include "drivers/roce/place.h"
 #include "lib/wire/ext_hdr.h"
 
 #define TURN_RESPONSES_MAX 32u /* READ responses a QP may send in one turn */
@@ -30,16 +30,7 @@ static __rte_noinline void
 refuse_recv(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, enum pmv_wc_status status,
 	uint8_t syndrome)
 {
-	const struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
-	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
-
-	if (wc != NULL)
-		*wc = (struct pmv_wc){ .wr_id = rwqe->wr_id,
-			.status = status,
-			.opcode = PMV_WC_RECV,
-			.qp_num = qp->base.qpn,
-			.qp_context = qp->base.context };
-	pmv_roce_rq_pop(&qp->rq);
+	pmv_roce_deliver_fail(qp, status);
 	pmv_roce_ack_owe_nak(w, qp, syndrome, qp->resp.epsn);
 	pmv_roce_qp_error(w, qp);
 }
@@ -65,139 +56,45 @@ executed(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 		pmv_roce_ack_owe(w, qp);
 }
 
-/* Completes the receive request at the tail. False: the CQ overran, the QP has failed. */
-static bool
-complete_recv(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
-	uint32_t byte_len)
+/* What could not be delivered is answered by its cause (IBTA vol. 1, 9.7.5.2 and 9.9.3). */
+static __rte_noinline void
+undelivered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	enum pmv_roce_deliver why)
 {
-	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
-	bool imm = pmv_opcode_has(p->roce.op, PMV_EXT_IMMDT);
+	const struct pmv_opcode_info *op = p->roce.op;
 
-	if (unlikely(wc == NULL)) {
-		refuse(w, qp, PMV_SYNDROME_NAK_REM_OP);
-		return false;
-	}
-	*wc = (struct pmv_wc){ .wr_id = pmv_roce_rq_peek(&qp->rq)->wr_id,
-		.status = PMV_WC_SUCCESS,
-		.opcode = p->roce.op->kind == PMV_OPKIND_SEND ? PMV_WC_RECV
-							      : PMV_WC_RECV_RDMA_WITH_IMM,
-		.byte_len = byte_len,
-		.imm_data = imm ? pmv_immdt_parse(p->bth + PMV_OFF_IMMDT(p->roce.op)) : 0,
-		.wc_flags = imm ? PMV_WC_WITH_IMM : 0,
-		.qp_num = qp->base.qpn,
-		.src_qp = qp->dest_qpn,
-		.qp_context = qp->base.context };
-	pmv_roce_rq_pop(&qp->rq);
-	return true;
-}
-
-static void
-rx_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
-{
-	const struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
-	uint32_t off = p->roce.op->pos & PMV_OPPOS_FIRST ? 0 : qp->resp.msg_off;
-
-	if (unlikely(rwqe == NULL)) {
+	switch (why) {
+	case PMV_ROCE_DELIVER_NO_RECV:
 		not_ready(w, qp);
 		return;
-	}
-	if (unlikely((uint64_t)off + p->payload_len > rwqe->length)) {
+	case PMV_ROCE_DELIVER_RECV_LEN:
 		refuse_recv(w, qp, PMV_WC_LOC_LEN_ERR, PMV_SYNDROME_NAK_INV_REQ);
 		return;
-	}
-	if (p->payload_len != 0) {
-		const struct pmv_roce_sgl sgl = { rwqe->sge, rwqe->num_sge, rwqe->length };
-
-		if (pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, off,
-			    &(const struct pmv_roce_part){
-				    p->m, p->payload_off, p->payload_len }) != PMV_ROCE_REGION_OK) {
-			refuse_recv(w, qp, PMV_WC_LOC_PROT_ERR, PMV_SYNDROME_NAK_REM_OP);
-			return;
-		}
-	}
-	qp->resp.msg_off = off + p->payload_len;
-	if ((p->roce.op->pos & PMV_OPPOS_LAST) && !complete_recv(w, qp, p, qp->resp.msg_off))
+	case PMV_ROCE_DELIVER_RECV_PROT:
+		refuse_recv(w, qp, PMV_WC_LOC_PROT_ERR, PMV_SYNDROME_NAK_REM_OP);
 		return;
-	executed(w, qp, p);
-}
-
-/* Takes over the RETH of a WRITE that begins; *ret_dst is where it goes. 0 or the syndrome to
- * refuse it with. */
-static uint8_t
-begin_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
-	uint8_t **ret_dst)
-{
-	struct pmv_roce_span span;
-	struct pmv_reth reth;
-
-	pmv_reth_parse(p->bth + PMV_OFF_RETH, &reth);
-	if (!(qp->base.attr.qp_access_flags & PMV_ACCESS_REMOTE_WRITE) ||
-		reth.dma_len > PMV_RETH_LEN_MAX)
-		return PMV_SYNDROME_NAK_INV_REQ;
-	span = (struct pmv_roce_span){ reth.va, reth.dma_len, reth.rkey, PMV_ACCESS_REMOTE_WRITE };
-	if (pmv_roce_regions_grant(&w->dev->regions, qp->base.pd, &span, ret_dst, NULL) !=
-		PMV_ROCE_REGION_OK)
-		return PMV_SYNDROME_NAK_REM_ACC;
-	qp->resp.write_va = reth.va;
-	qp->resp.write_rkey = reth.rkey;
-	qp->resp.write_len = reth.dma_len;
-	qp->resp.msg_off = 0;
-	return 0;
-}
-
-/* Looked up for every packet: the key may die in the middle of a message. */
-static bool
-goes_on_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
-	uint8_t **ret_dst)
-{
-	const struct pmv_roce_resp *r = &qp->resp;
-	const struct pmv_roce_span span = { r->write_va + r->msg_off, p->payload_len, r->write_rkey,
-		PMV_ACCESS_REMOTE_WRITE };
-
-	return pmv_roce_region_grant(w->dev, qp->base.pd, &span, ret_dst, NULL) ==
-	       PMV_ROCE_REGION_OK;
+	case PMV_ROCE_DELIVER_ACCESS:
+		if ((op->flags & PMV_OPF_RECV_WQE) && (op->pos & PMV_OPPOS_FIRST))
+			refuse_recv(w, qp, PMV_WC_REM_ACCESS_ERR, PMV_SYNDROME_NAK_REM_ACC);
+		else
+			refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
+		return;
+	case PMV_ROCE_DELIVER_OVERRUN:
+		refuse(w, qp, PMV_SYNDROME_NAK_REM_OP);
+		return;
+	default:
+		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
+	}
 }
 
 static inline void
-rx_write(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+delivered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	enum pmv_roce_deliver v)
 {
-	struct pmv_roce_resp *r = &qp->resp;
-	bool last = (p->roce.op->pos & PMV_OPPOS_LAST) != 0;
-	bool imm = (p->roce.op->flags & PMV_OPF_RECV_WQE) != 0;
-	uint32_t left;
-	uint8_t *dst;
-
-	/* a missing receive is found before lengths and keys are looked at */
-	if (unlikely(imm && pmv_roce_rq_peek(&qp->rq) == NULL)) {
-		not_ready(w, qp);
-		return;
-	}
-	if (p->roce.op->pos & PMV_OPPOS_FIRST) {
-		uint8_t syndrome = begin_write(w, qp, p, &dst);
-
-		if (unlikely(syndrome != 0)) {
-			if (imm && syndrome == PMV_SYNDROME_NAK_REM_ACC)
-				refuse_recv(w, qp, PMV_WC_REM_ACCESS_ERR, syndrome);
-			else
-				refuse(w, qp, syndrome);
-			return;
-		}
-	}
-	left = r->write_len - r->msg_off;
-	if (unlikely(last ? p->payload_len != left : p->payload_len >= left)) {
-		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
-		return;
-	}
-	if (!(p->roce.op->pos & PMV_OPPOS_FIRST) && !goes_on_write(w, qp, p, &dst)) {
-		refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
-		return;
-	}
-	if (p->payload_len != 0)
-		pmv_roce_place(dst, p->m, p->payload_off, p->payload_len);
-	r->msg_off += p->payload_len;
-	if (imm && !complete_recv(w, qp, p, r->write_len))
-		return;
-	executed(w, qp, p);
+	if (likely(v == PMV_ROCE_DELIVER_OK))
+		executed(w, qp, p);
+	else
+		undelivered(w, qp, p, v);
 }
 
 static void
@@ -358,9 +255,9 @@ pmv_roce_responder_rx(
 		return;
 	}
 	if (op->kind == PMV_OPKIND_SEND && !pmv_opcode_has(op, PMV_EXT_IETH))
-		rx_send(w, qp, p);
+		delivered(w, qp, p, pmv_roce_deliver_send(w, qp, p));
 	else if (op->kind == PMV_OPKIND_WRITE)
-		rx_write(w, qp, p);
+		delivered(w, qp, p, pmv_roce_deliver_write(w, qp, p));
 	else if (op->kind == PMV_OPKIND_READ_REQ)
 		rx_read(w, qp, p);
 	else

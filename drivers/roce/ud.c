@@ -11,7 +11,7 @@
 #include <rte_memcpy.h>
 
 #include "drivers/roce/completion.h"
-#include "drivers/roce/cq.h"
+#include "drivers/roce/deliver.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/flow_label.h"
 
@@ -226,31 +226,15 @@ put_grh(struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, const struct pm
 
 /* Takes the receive and makes its completion. */
 static void
-complete(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_rwqe *rwqe,
-	const struct pmv_roce_pkt *p, enum pmv_wc_status status)
+complete(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
+	uint32_t sqpn)
 {
-	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
-	bool imm = pmv_opcode_has(p->roce.op, PMV_EXT_IMMDT);
-	struct pmv_deth deth;
-
-	if (unlikely(wc == NULL)) {
-		pmv_roce_rq_pop(&qp->rq);
-		pmv_roce_qp_error(w, qp);
-		return;
-	}
-	pmv_deth_parse(p->bth + PMV_OFF_DETH, &deth);
-	*wc = (struct pmv_wc){
-		.wr_id = rwqe->wr_id,
-		.status = status,
-		.opcode = PMV_WC_RECV,
-		.byte_len = PMV_GRH_BYTES + p->payload_len,
-		.imm_data = imm ? pmv_immdt_parse(p->bth + PMV_OFF_IMMDT(p->roce.op)) : 0,
-		.qp_num = qp->base.qpn,
-		.src_qp = deth.sqpn,
-		.wc_flags = PMV_WC_GRH | (imm ? PMV_WC_WITH_IMM : 0),
-		.qp_context = qp->base.context,
+	const struct pmv_roce_deliver_from from = {
+		.src_qp = sqpn, .byte_len = PMV_GRH_BYTES + p->payload_len, .wc_flags = PMV_WC_GRH
 	};
-	pmv_roce_rq_pop(&qp->rq);
+
+	if (unlikely(!pmv_roce_deliver_complete(qp, p, &from)))
+		pmv_roce_qp_error(w, qp);
 }
 
 void
@@ -282,10 +266,10 @@ pmv_roce_ud_rx(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 		v = pmv_roce_sgl_scatter(w, qp->base.pd, &sgl, PMV_GRH_BYTES,
 			&(const struct pmv_roce_part){ p->m, p->payload_off, p->payload_len });
 	if (likely(v == PMV_ROCE_REGION_OK)) {
-		complete(w, qp, rwqe, p, PMV_WC_SUCCESS);
+		complete(w, qp, p, deth.sqpn);
 		return;
 	}
 	/* IBTA vol. 1, 10.3.1.7: a receive that cannot be executed ends the QP. */
-	complete(w, qp, rwqe, p, PMV_WC_LOC_PROT_ERR);
+	pmv_roce_deliver_fail(qp, PMV_WC_LOC_PROT_ERR);
 	pmv_roce_qp_error(w, qp);
 }
