@@ -7,6 +7,7 @@
 #include <rte_branch_prediction.h>
 
 #include "drivers/roce/cq.h"
+#include "drivers/roce/recv.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/ext_hdr.h"
 
@@ -19,7 +20,7 @@ pmv_roce_deliver_complete(struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 
 	if (unlikely(wc == NULL))
 		return false;
-	*wc = (struct pmv_wc){ .wr_id = pmv_roce_rq_peek(&qp->rq)->wr_id,
+	*wc = (struct pmv_wc){ .wr_id = pmv_roce_recv_held(qp)->wr_id,
 		.status = PMV_WC_SUCCESS,
 		.opcode = p->roce.op->kind == PMV_OPKIND_SEND ? PMV_WC_RECV
 							      : PMV_WC_RECV_RDMA_WITH_IMM,
@@ -29,14 +30,14 @@ pmv_roce_deliver_complete(struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 		.qp_num = qp->base.qpn,
 		.src_qp = from->src_qp,
 		.qp_context = qp->base.context };
-	pmv_roce_rq_pop(&qp->rq);
+	pmv_roce_recv_done(qp);
 	return true;
 }
 
 void
 pmv_roce_deliver_fail(struct pmv_roce_qp *qp, enum pmv_wc_status status)
 {
-	const struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
+	const struct pmv_roce_rwqe *rwqe = pmv_roce_recv_held(qp);
 	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
 
 	if (wc != NULL)
@@ -45,7 +46,7 @@ pmv_roce_deliver_fail(struct pmv_roce_qp *qp, enum pmv_wc_status status)
 			.opcode = PMV_WC_RECV,
 			.qp_num = qp->base.qpn,
 			.qp_context = qp->base.context };
-	pmv_roce_rq_pop(&qp->rq);
+	pmv_roce_recv_done(qp);
 }
 
 /* Of a connected QP. */
@@ -62,7 +63,7 @@ enum pmv_roce_deliver
 pmv_roce_deliver_send(
 	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
-	const struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
+	const struct pmv_roce_rwqe *rwqe = pmv_roce_recv_take(qp);
 	uint32_t off = p->roce.op->pos & PMV_OPPOS_FIRST ? 0 : qp->resp.msg_off;
 
 	if (unlikely(rwqe == NULL))
@@ -129,7 +130,7 @@ pmv_roce_deliver_write(
 	uint8_t *dst;
 
 	/* a missing receive is found before lengths and keys are looked at */
-	if (unlikely(imm && pmv_roce_rq_peek(&qp->rq) == NULL))
+	if (unlikely(imm && pmv_roce_recv_take(qp) == NULL))
 		return PMV_ROCE_DELIVER_NO_RECV;
 	if (p->roce.op->pos & PMV_OPPOS_FIRST) {
 		enum pmv_roce_deliver v = begin_write(w, qp, p, &dst);

@@ -22,7 +22,7 @@ enum pmv_roce_deliver {
 };
 
 /*
- * A SEND packet goes into the receive at the tail, a WRITE packet to the address of its message;
+ * A SEND packet goes into the receive of its message, a WRITE packet to the address of its message;
  * qp->resp holds how far the message is. One that ends its message completes the receive that it
  * takes.
  */
@@ -38,12 +38,11 @@ struct pmv_roce_deliver_from {
 	uint32_t wc_flags; /* besides WITH_IMM */
 };
 
-/* The receive at the tail completes with success. False: the CQ overran, the receive is still
- * there. */
+/* The receive that was taken completes with success. False: the CQ overran, it is still held. */
 bool pmv_roce_deliver_complete(struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 	const struct pmv_roce_deliver_from *from);
 
-/* The receive at the tail completes with an error; a full CQ has said so itself. */
+/* The receive that was taken completes with an error; a full CQ has said so itself. */
 void pmv_roce_deliver_fail(struct pmv_roce_qp *qp, enum pmv_wc_status status);
 
 #endif

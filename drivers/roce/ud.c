@@ -12,6 +12,7 @@
 
 #include "drivers/roce/completion.h"
 #include "drivers/roce/deliver.h"
+#include "drivers/roce/recv.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/flow_label.h"
 
@@ -240,7 +241,7 @@ complete(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 void
 pmv_roce_ud_rx(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
-	struct pmv_roce_rwqe *rwqe = pmv_roce_rq_peek(&qp->rq);
+	const struct pmv_roce_rwqe *rwqe = pmv_roce_recv_look(qp);
 	enum pmv_roce_region_verdict v;
 	struct pmv_roce_sgl sgl;
 	struct pmv_deth deth;
@@ -260,6 +261,7 @@ pmv_roce_ud_rx(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 		return;
 	}
 	qp->stats.rx_pkts++;
+	rwqe = pmv_roce_recv_take(qp);
 	sgl = (struct pmv_roce_sgl){ rwqe->sge, rwqe->num_sge, rwqe->length };
 	v = put_grh(w, qp, &sgl, p);
 	if (likely(v == PMV_ROCE_REGION_OK) && p->payload_len > 0)
