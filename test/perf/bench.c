@@ -19,6 +19,7 @@
 #include <rte_lcore.h>
 
 #include "lib/util/random.h"
+#include "test/perf/ours.h"
 
 #define PAIRS_MAX 200
 #define BOOTSTRAP 2000
@@ -138,88 +139,23 @@ cross_core_copy(struct perf_lab *lab, uint64_t ticks)
 	return (double)nb * PERF_BIG_BYTES / seconds(lab, spent) / 1e9;
 }
 
-/* WRITEs of len, one completion in `every`, for `ticks`; returns completed WRITEs a second. */
-static double
-write_stream(struct perf_lab *lab, uint64_t ticks, uint32_t len, uint32_t every, uint32_t flags)
-{
-	struct perf_end *a = &lab->end[0];
-	uint64_t start, now, done = 0;
-	uint32_t posted = 0, out = 0;
-	struct pmv_wc wc[16];
-
-	perf_far_set(lab, PERF_FAR_POLL);
-	pmv_worker_attach(a->worker);
-	start = rte_rdtsc();
-	do {
-		uint32_t nb;
-
-		for (uint32_t i = 0; i < PERF_BURST && out + 1 < 512 / (len > 4096 ? 32 : 1); i++) {
-			uint32_t sig = posted % every == every - 1 ? PMV_SEND_SIGNALED : 0;
-
-			if (perf_write(a, &lab->end[1], len > 4096 ? 0 : 128, len, flags | sig) !=
-				1)
-				break;
-			posted++;
-			out++;
-		}
-		pmv_worker_poll(a->worker);
-		nb = pmv_poll_cq(a->cq, wc, 16);
-		for (uint32_t i = 0; i < nb; i++) {
-			if (wc[i].status != PMV_WC_SUCCESS) {
-				fprintf(stderr, "WRITE: %s\n", pmv_wc_status_str(wc[i].status));
-				exit(1);
-			}
-		}
-		done += (uint64_t)nb * every;
-		out -= nb * every;
-		now = rte_rdtsc();
-	} while (now - start < ticks);
-	while (out >= every) {
-		pmv_worker_poll(a->worker);
-		out -= pmv_poll_cq(a->cq, wc, 16) * every;
-	}
-	pmv_worker_detach(a->worker);
-	perf_far_set(lab, PERF_FAR_IDLE);
-	return (double)done / seconds(lab, now - start);
-}
-
 static double
 write_rate(struct perf_lab *lab, uint64_t ticks)
 {
-	return write_stream(lab, ticks, 8, 32, PMV_SEND_INLINE) / 1e6;
+	return perf_write_stream(lab, ticks, 8, 32, PMV_SEND_INLINE) / seconds(lab, ticks) / 1e6;
 }
 
 static double
 write_bandwidth(struct perf_lab *lab, uint64_t ticks)
 {
-	return write_stream(lab, ticks, PERF_BIG_BYTES, 1, 0) * PERF_BIG_BYTES / 1e9;
+	return perf_write_stream(lab, ticks, PERF_BIG_BYTES, 1, 0) / seconds(lab, ticks) *
+	       PERF_BIG_BYTES / 1e9;
 }
 
 static double
 write_round_trip(struct perf_lab *lab, uint64_t ticks)
 {
-	struct perf_end *a = &lab->end[0];
-	volatile uint64_t *out = (volatile uint64_t *)a->mem;
-	volatile uint64_t *in = (volatile uint64_t *)(a->mem + 64);
-	uint64_t start, now, nb = 0;
-
-	*in = *out;
-	*(volatile uint64_t *)lab->end[1].mem = *out;
-	perf_far_set(lab, PERF_FAR_PONG);
-	pmv_worker_attach(a->worker);
-	start = rte_rdtsc();
-	do {
-		(*out)++;
-		while (perf_write(a, &lab->end[1], 0, 8, PMV_SEND_INLINE | PMV_SEND_FLUSH) != 1)
-			pmv_worker_poll(a->worker);
-		while (*in != *out)
-			pmv_worker_poll(a->worker);
-		nb++;
-		now = rte_rdtsc();
-	} while (now - start < ticks);
-	pmv_worker_detach(a->worker);
-	perf_far_set(lab, PERF_FAR_IDLE);
-	return seconds(lab, now - start) * 1e9 / (double)nb;
+	return seconds(lab, ticks) * 1e9 / perf_write_round_trips(lab, ticks);
 }
 
 static int

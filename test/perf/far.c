@@ -97,25 +97,30 @@ poll(struct perf_lab *lab, enum perf_far far)
 	pmv_worker_detach(e->worker);
 }
 
+void
+perf_far_case(struct perf_lab *lab)
+{
+	enum perf_far far = (enum perf_far)__atomic_load_n(&lab->far.value, __ATOMIC_ACQUIRE);
+
+	__atomic_store_n(&lab->at.value, far, __ATOMIC_RELEASE);
+	if (far == PERF_FAR_LINE)
+		line(lab);
+	else if (far == PERF_FAR_TOUCH)
+		touch(lab);
+	else if (far == PERF_FAR_POLL || far == PERF_FAR_PONG)
+		poll(lab, far);
+	else if (far != PERF_FAR_IDLE && far != PERF_FAR_QUIT)
+		raw(lab, far);
+	else
+		rte_pause();
+}
+
 int
 perf_far_main(void *arg)
 {
 	struct perf_lab *lab = arg;
-	enum perf_far far;
 
-	do {
-		far = (enum perf_far)__atomic_load_n(&lab->far.value, __ATOMIC_ACQUIRE);
-		__atomic_store_n(&lab->at.value, far, __ATOMIC_RELEASE);
-		if (far == PERF_FAR_LINE)
-			line(lab);
-		else if (far == PERF_FAR_TOUCH)
-			touch(lab);
-		else if (far == PERF_FAR_POLL || far == PERF_FAR_PONG)
-			poll(lab, far);
-		else if (far != PERF_FAR_IDLE && far != PERF_FAR_QUIT)
-			raw(lab, far);
-		else
-			rte_pause();
-	} while (far != PERF_FAR_QUIT);
+	while (__atomic_load_n(&lab->at.value, __ATOMIC_RELAXED) != PERF_FAR_QUIT)
+		perf_far_case(lab);
 	return 0;
 }

@@ -67,7 +67,9 @@ int perf_eal_init(const char *cores, bool *ret_huge);
 int perf_lab_open(struct perf_lab *lab);
 void perf_lab_close(struct perf_lab *lab);
 
-/* Lcore B's whole life. */
+/* Lcore B: what it is told now, until it is told something else; or one look when it is idle. */
+void perf_far_case(struct perf_lab *lab);
+/* Lcore B's whole life: one after the other. */
 int perf_far_main(void *lab);
 /* Tells lcore B what to do and waits until it does. */
 void perf_far_set(struct perf_lab *lab, enum perf_far far);
