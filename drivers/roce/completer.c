@@ -57,16 +57,6 @@ fail_local(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		pmv_roce_requester_fail(w, qp, wqe->status);
 }
 
-static void
-sqd_check(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
-{
-	if (!qp->sq_draining || !pmv_roce_qp_drained(qp))
-		return;
-	qp->sq_draining = false;
-	if (qp->sqd_notify)
-		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
-}
-
 /* The left edge moved: timers and completions. What the window lets through now is for the caller
  * to send, once it knows the rest of what the peer said. */
 static void
@@ -75,7 +65,7 @@ progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	pmv_roce_retry_progress(w, qp);
 	pmv_roce_completion_run(qp);
 	if (unlikely(qp->base.state == PMV_QPS_SQD))
-		sqd_check(w, qp);
+		pmv_roce_completion_check_drained(w, qp);
 	fail_local(w, qp);
 }
 

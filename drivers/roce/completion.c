@@ -49,3 +49,38 @@ pmv_roce_completion_run(struct pmv_roce_qp *qp)
 	if (unlikely(overrun) && qp->base.state != PMV_QPS_ERR)
 		pmv_roce_qp_error(pmv_roce_qp_worker(qp), qp);
 }
+
+void
+pmv_roce_completion_flush(struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+
+	for (; sq->ack != sq->head; sq->ack++) {
+		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->ack);
+
+		if (wqe->status == PMV_WC_SUCCESS)
+			wqe->status = PMV_WC_WR_FLUSH_ERR;
+	}
+	sq->snd = sq->head;
+	pmv_roce_completion_run(qp);
+}
+
+void
+pmv_roce_completion_sq_error(
+	struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe, enum pmv_wc_status status)
+{
+	wqe->status = (uint8_t)status;
+	qp->sq_draining = false;
+	__atomic_store_n(&qp->base.state, (uint8_t)PMV_QPS_SQE, __ATOMIC_RELEASE);
+	pmv_roce_completion_flush(qp);
+}
+
+void
+pmv_roce_completion_check_drained(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	if (!qp->sq_draining || !pmv_roce_qp_drained(qp))
+		return;
+	qp->sq_draining = false;
+	if (qp->sqd_notify)
+		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_SQ_DRAINED);
+}

@@ -11,6 +11,15 @@
 #include "drivers/roce/sgl.h"
 #include "lib/wire/ext_hdr.h"
 
+void
+pmv_roce_deliver_comm_est(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	__atomic_store_n(&qp->base.comm_est, 1,
+		__ATOMIC_RELEASE); /* the CM looks at it: an RTU may be lost */
+	if (qp->base.state == PMV_QPS_RTR)
+		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_COMM_EST);
+}
+
 bool
 pmv_roce_deliver_complete(struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 	const struct pmv_roce_deliver_from *from)

@@ -31,6 +31,9 @@ enum pmv_roce_deliver pmv_roce_deliver_send(
 enum pmv_roce_deliver pmv_roce_deliver_write(
 	struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p);
 
+/* The first good request since RTR (IBTA vol. 1, 11.6.3.2). */
+void pmv_roce_deliver_comm_est(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
 /* Who sent a message, and how much of it the receive holds. */
 struct pmv_roce_deliver_from {
 	uint32_t src_qp;

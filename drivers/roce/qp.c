@@ -12,11 +12,28 @@
 #include "drivers/roce/cq.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
+#include "drivers/roce/uc.h"
 #include "drivers/roce/ud.h"
 #include "lib/util/log.h"
 
 static const struct pmv_qp_ops rc_ops = { pmv_roce_requester_post, pmv_roce_post_recv };
+static const struct pmv_qp_ops uc_ops = { pmv_roce_uc_post, pmv_roce_post_recv };
 static const struct pmv_qp_ops ud_ops = { pmv_roce_ud_post, pmv_roce_post_recv };
+
+static const struct pmv_qp_ops *
+ops_of(enum pmv_qp_type type)
+{
+	switch (type) {
+	case PMV_QPT_RC:
+		return &rc_ops;
+	case PMV_QPT_UC:
+		return &uc_ops;
+	case PMV_QPT_UD:
+		return &ud_ops;
+	default:
+		return NULL;
+	}
+}
 
 int
 pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_init_attr *attr,
@@ -27,7 +44,7 @@ pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_i
 	struct pmv_roce_qp *qp;
 	int err;
 
-	if (attr->qp_type != PMV_QPT_RC && !is_ud) {
+	if (ops_of(attr->qp_type) == NULL) {
 		PMV_LOG(ERR, "create_qp: qp_type %d is not offered by the software driver",
 			attr->qp_type);
 		return -ENOTSUP;
@@ -46,7 +63,8 @@ pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_i
 		rte_free(qp);
 		return err;
 	}
-	qp->base.ops = is_ud ? &ud_ops : &rc_ops;
+	qp->base.ops = ops_of(attr->qp_type);
+	qp->op_base = attr->qp_type == PMV_QPT_UC ? PMV_OPCODE_UC_BASE : 0;
 	qp->base.worker = base_w;
 	qp->base.pd = pd;
 	qp->base.type = (uint8_t)attr->qp_type;

@@ -39,7 +39,7 @@ struct pmv_roce_retry {
 	uint8_t rnr_left;
 };
 
-/* Writer: responder.c. */
+/* Writer: responder.c, uc.c, deliver.c. */
 struct pmv_roce_resp {
 	struct pmv_psn epsn; /* expected */
 	uint32_t msn;        /* 24 bits */
@@ -64,20 +64,21 @@ struct pmv_roce_ack {
 
 struct pmv_roce_qp {
 	struct pmv_qp base;
-	struct pmv_roce_hdr hdr;   /* template of frames to the peer (RC) */
+	struct pmv_roce_hdr hdr;   /* template of frames to the peer (RC, UC) */
 	struct pmv_roce_peer peer; /* what is expected of its frames; writer: rx.c */
 	uint32_t dest_qpn;
 	uint32_t mtu_bytes;
 	uint8_t mtu_shift;
-	bool on_run; /* on worker->run */
+	uint8_t op_base; /* what makes an opcode of RC one of the QP's transport: 0, for UC 0x20 */
+	bool on_run;     /* on worker->run */
 	bool on_all;
-	struct pmv_roce_window
-		win; /* writers: requester.c (sent), completer.c (acknowledged) through window.h */
+	struct pmv_roce_window win; /* writers: requester.c (sent), completer.c (acknowledged), uc.c
+				       through window.h */
 	struct pmv_roce_sq sq;
 	uint32_t rd_out;       /* READs sent and not answered; requester.c, completer.c */
 	uint32_t since_ackreq; /* request packets since the last AckReq; requester.c */
 	uint32_t ud_psn;       /* UD: PSN of the next datagram; ud.c */
-	bool sq_draining;      /* SQD asked for; requester.c */
+	bool sq_draining;      /* SQD asked for */
 	bool sqd_notify;
 	struct pmv_roce_retry retry;
 	struct pmv_roce_rq rq;

@@ -89,6 +89,7 @@ build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wq
 	uint8_t *bth = pmv_roce_packet_start(m, &qp->hdr, pmv_roce_request_hdr_len(shape, &pc));
 
 	pmv_roce_request_headers(wqe, &pc, psn, ackreq, bth);
+	bth[0] |= qp->op_base;
 	if (pc.len != 0) {
 		int err = add_payload(w, qp, wqe, &pc, m);
 

@@ -243,12 +243,8 @@ pmv_roce_responder_rx(
 		return;
 	}
 	qp->resp.nak_sent = false;
-	if (unlikely(!qp->base.comm_est)) {
-		__atomic_store_n(&qp->base.comm_est, 1,
-			__ATOMIC_RELEASE); /* the CM looks at it: an RTU may be lost */
-		if (qp->base.state == PMV_QPS_RTR)
-			pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_COMM_EST);
-	}
+	if (unlikely(!qp->base.comm_est))
+		pmv_roce_deliver_comm_est(w, qp);
 	if (unlikely(!fits_sequence(&qp->resp, op) ||
 		     !pmv_opcode_payload_is_ok(&p->roce, qp->mtu_bytes))) {
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);

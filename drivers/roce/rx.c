@@ -14,6 +14,7 @@
 #include "drivers/roce/fault.h"
 #include "drivers/roce/qp.h"
 #include "drivers/roce/responder.h"
+#include "drivers/roce/uc.h"
 #include "drivers/roce/ud.h"
 
 /* Frames ahead: first the mbuf, then, once it is here, the headers it points at. */
@@ -214,14 +215,20 @@ rc_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 	return qp->ack.owed && pmv_roce_ack_keep(qp, p->m) ? FATE_TAKEN : FATE_DONE;
 }
 
+/* By enum pmv_qp_type. */
+static const uint8_t opclass_of[] = {
+	[PMV_QPT_RC] = PMV_OPCLASS_RC,
+	[PMV_QPT_UC] = PMV_OPCLASS_UC,
+	[PMV_QPT_UD] = PMV_OPCLASS_UD,
+};
+
 static inline enum fate
 qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 	uint32_t addr_version)
 {
 	const struct pmv_opcode_info *op = p->roce.op;
 
-	if (unlikely(
-		    op->opclass != (qp->base.type == PMV_QPT_UD ? PMV_OPCLASS_UD : PMV_OPCLASS_RC)))
+	if (unlikely(op->opclass != opclass_of[qp->base.type]))
 		return drop(w, PMV_ROCE_DROP_QP_CLASS);
 	if (unlikely(!state_takes(qp, op)))
 		return drop(w, PMV_ROCE_DROP_QP_STATE);
@@ -231,6 +238,10 @@ qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 	}
 	if (unlikely(!is_from_peer(qp, p)))
 		return drop(w, PMV_ROCE_DROP_PEER_ADDR);
+	if (op->opclass == PMV_OPCLASS_UC) {
+		pmv_roce_uc_rx(w, qp, p);
+		return FATE_DONE;
+	}
 	if (unlikely(!pmv_roce_peer_is_known(&qp->peer, addr_version)))
 		pmv_roce_peer_learn(&qp->peer, &qp->hdr, addr_version);
 	return rc_frame(w, qp, p);
@@ -276,7 +287,7 @@ frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
 		return bad_frame(w, &p, v);
 	if (unlikely(p.roce.bth.dqpn == PMV_QPN_GSI))
 		return gsi(w, &p);
-	if (unlikely(p.roce.op->opclass == PMV_OPCLASS_UC || p.roce.op->opclass == PMV_OPCLASS_CNP))
+	if (unlikely(p.roce.op->opclass == PMV_OPCLASS_CNP))
 		return drop(w, PMV_ROCE_DROP_OPCODE);
 	qp = pmv_idmap_lookup(&w->qps, p.roce.bth.dqpn);
 	if (unlikely(qp == NULL))

@@ -20,12 +20,15 @@ enum pmv_roce_drop {
 	PMV_ROCE_DROP_QPN,      /* no such QP */
 	PMV_ROCE_DROP_QP_CLASS, /* opcode class does not fit the QP's type */
 	PMV_ROCE_DROP_QP_STATE,
-	PMV_ROCE_DROP_PEER_ADDR, /* RC: not from the QP's peer */
+	PMV_ROCE_DROP_PEER_ADDR, /* RC, UC: not from the QP's peer */
 	PMV_ROCE_DROP_QKEY,
 	PMV_ROCE_DROP_UD_NO_RECV,
 	PMV_ROCE_DROP_UD_LEN,
+	PMV_ROCE_DROP_UC_LOST, /* rest of a message of which a packet is missing */
+	PMV_ROCE_DROP_UC_NO_RECV,
+	PMV_ROCE_DROP_UC_REFUSED, /* rights, lengths */
 	PMV_ROCE_DROP_MCAST,
-	PMV_ROCE_DROP_OPCODE,        /* known, but not served here (UC, CNP, atomics) */
+	PMV_ROCE_DROP_OPCODE,        /* known, but not served here (CNP) */
 	PMV_ROCE_DROP_SEQ_SILENT,    /* ahead of a gap that was NAKed already */
 	PMV_ROCE_DROP_DUP,           /* a duplicate that needs no answer */
 	PMV_ROCE_DROP_DUP_READ,      /* no matching READ to replay, or one that differs */

@@ -126,33 +126,6 @@ send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe 
 	return 0;
 }
 
-/* Everything that is queued completes with WR_FLUSH_ERR, but for an oldest one that has its own
- * status. */
-static __rte_noinline void
-flush_sq(struct pmv_roce_qp *qp)
-{
-	struct pmv_roce_sq *sq = &qp->sq;
-
-	for (; sq->ack != sq->head; sq->ack++) {
-		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->ack);
-
-		if (wqe->status == PMV_WC_SUCCESS)
-			wqe->status = PMV_WC_WR_FLUSH_ERR;
-	}
-	sq->snd = sq->head;
-	pmv_roce_completion_run(qp);
-}
-
-/* A request failed here: only the send queue stops (SQE, IBTA vol. 1, 10.3.1.6); datagrams still
- * arrive. */
-static __rte_noinline void
-sq_error(struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe, enum pmv_wc_status status)
-{
-	wqe->status = (uint8_t)status;
-	__atomic_store_n(&qp->base.state, (uint8_t)PMV_QPS_SQE, __ATOMIC_RELEASE);
-	flush_sq(qp);
-}
-
 void
 pmv_roce_ud_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
@@ -174,7 +147,7 @@ pmv_roce_ud_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 			break;
 		}
 		if (unlikely(rc < 0)) {
-			sq_error(qp, wqe, PMV_WC_LOC_PROT_ERR);
+			pmv_roce_completion_sq_error(qp, wqe, PMV_WC_LOC_PROT_ERR);
 			return;
 		}
 		sq->snd++;
@@ -201,7 +174,7 @@ pmv_roce_ud_post(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t nb)
 		flags |= wr[i].send_flags;
 	}
 	if (unlikely(base->state >= PMV_QPS_SQE))
-		flush_sq(qp);
+		pmv_roce_completion_flush(qp);
 	else if (!qp->on_run) /* else older ones wait for room: keep the order of turns */
 		pmv_roce_ud_run(w, qp);
 	if (flags & PMV_SEND_FLUSH)

@@ -17,6 +17,7 @@
 #include "drivers/roce/responder.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/rx.h"
+#include "drivers/roce/uc.h"
 #include "drivers/roce/ud.h"
 #include "lib/wire/eth_ip.h"
 
@@ -103,6 +104,10 @@ qp_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	qp->on_run = false;
 	if (qp->base.type == PMV_QPT_UD) {
 		pmv_roce_ud_run(w, qp);
+		return;
+	}
+	if (qp->base.type == PMV_QPT_UC) {
+		pmv_roce_uc_run(w, qp);
 		return;
 	}
 	pmv_roce_responder_run(w, qp);

@@ -29,7 +29,7 @@ struct pmv_qp_init_attr {
 				   receive queue of its own */
 	struct pmv_qp_cap cap;  /**< what is asked; pmv_create_qp() writes back what was allocated,
 				   never less */
-	enum pmv_qp_type qp_type; /**< RC or UD */
+	enum pmv_qp_type qp_type; /**< RC, UC or UD */
 	bool sq_sig_all;          /**< every send request makes a completion */
 	void *qp_context;
 };

@@ -95,9 +95,9 @@ create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *a, stru
 	struct pmv_qp *qp;
 	int rc;
 
-	if (a->qp_type != PMV_QPT_RC && a->qp_type != PMV_QPT_UD)
+	if (a->qp_type < PMV_QPT_RC || a->qp_type > PMV_QPT_UD)
 		return pmv_log_refuse(
-			-ENOTSUP, "create_qp: attr.qp_type %d is not RC or UD", a->qp_type);
+			-ENOTSUP, "create_qp: attr.qp_type %d is not RC, UC or UD", a->qp_type);
 	if (a->srq != NULL)
 		return pmv_log_refuse(-ENOTSUP, "create_qp: attr.srq: no driver has one yet");
 	pmv_verbs_device_attr(w->device, &limits);

@@ -345,7 +345,7 @@ bad_bth(struct lab *lab)
 		{ 0, 0x60, "rx_drop_opcode" },
 		{ 0, 0xa4, "rx_drop_opcode" },
 		{ 0, 0xff, "rx_drop_opcode" },
-		{ 0, 0x24, "rx_drop_opcode_unserved" }, /* UC */
+		{ 0, 0x24, "rx_drop_qp_class" },        /* UC */
 		{ 0, 0x81, "rx_drop_opcode_unserved" }, /* CNP */
 		{ 0, 0x64, "rx_drop_qp_class" },
 		{ 0, 0x0c, "rx_drop_roce_short" }, /* READ: room for no more than its RETH */

@@ -31,7 +31,8 @@ rc_lab_open(struct rc_lab *lab, const struct rc_lab_param *param)
 						 PMV_ACCESS_REMOTE_READ,
 					 &lab->mr[side]),
 			0);
-		lab->qp[side] = pmv_test_qp_create(&lab->pair.node[side], 0, PMV_QPT_RC);
+		lab->qp[side] = pmv_test_qp_create(
+			&lab->pair.node[side], 0, param->is_uc ? PMV_QPT_UC : PMV_QPT_RC);
 	}
 	pmv_test_qp_connect(&lab->pair, lab->qp[0], lab->qp[1], param->is_v6,
 		param->mtu == 0 ? PMV_MTU_1024 : param->mtu, param->tune);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Two nodes, one RC connection, memory on both sides with guard bytes around it: what the RC
- * simulations share.
+ * Two nodes, one RC (or UC) connection, memory on both sides with guard bytes around it: what the
+ * RC simulations share.
  */
 #ifndef PMV_TEST_RC_LAB_H
 #define PMV_TEST_RC_LAB_H
@@ -25,6 +25,7 @@ struct rc_lab {
 
 struct rc_lab_param {
 	enum pmv_mtu mtu; /* 0 = 1024 */
+	bool is_uc;
 	bool is_v6;
 	uint16_t vlan_id;
 	uint32_t window_pkts;

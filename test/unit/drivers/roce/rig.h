@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * What the tests of the driver's receive and datagram files share: two nodes on a virtual link, one
- * RC and one UD pair of queue pairs on them, frames made by hand, and counters compared before and
- * after.
+ * RC, one UC and one UD pair of queue pairs on them, frames made by hand, and counters compared
+ * before and after.
  */
 #ifndef PMV_TEST_ROCE_RIG_H
 #define PMV_TEST_ROCE_RIG_H
@@ -27,6 +27,7 @@
 struct rig {
 	struct pmv_test_pair pair;
 	struct pmv_qp *rc[2];
+	struct pmv_qp *uc[2];
 	struct pmv_qp *ud[2];
 	struct pmv_mr *mr[2];
 	uint8_t *mem[2];
@@ -78,10 +79,12 @@ rig_open(const struct pmv_test_pair_param *param)
 					 &r->mr[i]),
 			0);
 		r->rc[i] = pmv_test_qp_create(&r->pair.node[i], 0, PMV_QPT_RC);
+		r->uc[i] = pmv_test_qp_create(&r->pair.node[i], 0, PMV_QPT_UC);
 		r->ud[i] = pmv_test_qp_create(&r->pair.node[i], 0, PMV_QPT_UD);
 		rig_ud_rts(r->ud[i]);
 	}
 	pmv_test_qp_connect(&r->pair, r->rc[0], r->rc[1], false, PMV_MTU_1024, NULL);
+	pmv_test_qp_connect(&r->pair, r->uc[0], r->uc[1], false, PMV_MTU_1024, NULL);
 	rig_run(r, 10); /* new RTS queue pairs wait for their first turn */
 	return r;
 }
@@ -94,6 +97,7 @@ rig_close(struct rig *r)
 	rig_run(r, 300);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(pmv_destroy_qp(r->rc[i]), 0);
+		assert_int_equal(pmv_destroy_qp(r->uc[i]), 0);
 		assert_int_equal(pmv_destroy_qp(r->ud[i]), 0);
 		assert_in_range(-pmv_dereg_mr(r->mr[i]), 0, EINPROGRESS);
 	}

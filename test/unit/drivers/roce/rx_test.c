@@ -177,7 +177,7 @@ rx__all_opcodes(void **state)
 		f.payload = info->payload == PMV_OPPAY_EIGHT ? 8 : f.payload;
 		if (info->opclass == PMV_OPCLASS_NONE)
 			served = "rx_drop_opcode";
-		else if (info->opclass == PMV_OPCLASS_UC || info->opclass == PMV_OPCLASS_CNP)
+		else if (info->opclass == PMV_OPCLASS_CNP)
 			served = "rx_drop_opcode_unserved";
 		/* bad ICRC first: never further than that */
 		len = rig_frame_write(&f, bytes);
@@ -189,6 +189,9 @@ rx__all_opcodes(void **state)
 			rig_expect(r, &f, served != NULL ? served : "rx_drop_qp_class");
 		f.bth.dqpn = r->ud[1]->qpn;
 		if (info->opclass != PMV_OPCLASS_UD)
+			rig_expect(r, &f, served != NULL ? served : "rx_drop_qp_class");
+		f.bth.dqpn = r->uc[1]->qpn;
+		if (info->opclass != PMV_OPCLASS_UC)
 			rig_expect(r, &f, served != NULL ? served : "rx_drop_qp_class");
 		f.bth.dqpn = PMV_QPN_GSI;
 		if (info->opclass != PMV_OPCLASS_UD)
