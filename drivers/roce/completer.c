@@ -8,11 +8,12 @@
 #include "drivers/roce/retry.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/aeth.h"
+#include "lib/wire/ext_hdr.h"
 
 /*
  * Everything before `upto` was executed by the peer. Requests are passed in order, but never a READ
- * that has not had its own responses. Returns true when such a READ stopped it: its answer was
- * lost.
+ * or atomic that has not had its own answer. Returns true when such a one stopped it: its answer
+ * was lost.
  */
 static bool
 acknowledge(struct pmv_roce_qp *qp, struct pmv_psn upto)
@@ -23,7 +24,7 @@ acknowledge(struct pmv_roce_qp *qp, struct pmv_psn upto)
 	while (sq->ack != sq->head) {
 		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->ack);
 
-		if (wqe->opcode == PMV_WR_RDMA_READ) {
+		if (pmv_roce_is_answered(wqe->opcode)) {
 			struct pmv_psn missing =
 				pmv_psn_before(wqe->first, qp->win.una) ? qp->win.una : wqe->first;
 
@@ -150,6 +151,24 @@ rx_ack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_
 	}
 }
 
+/* What was asked for under this PSN is here; `last`: and it is all that the request at the left
+ * edge wanted. */
+static void
+answered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool last)
+{
+	pmv_roce_window_ack_before(&qp->win, pmv_psn_add(psn, 1));
+	if (last) {
+		if ((int32_t)(qp->sq.ack - qp->sq.snd) <
+			0) /* else it was to be sent again and is not counted */
+			qp->rd_out--;
+		qp->sq.ack++;
+	}
+	if ((int32_t)(qp->sq.snd - qp->sq.ack) < 0)
+		qp->sq.snd = qp->sq.ack;
+	progress(w, qp);
+	pmv_roce_requester_run(w, qp);
+}
+
 /* The response to `psn` of the READ at the left edge. Which of FIRST, MIDDLE, LAST, ONLY it may be
  * follows from what remains: peers differ in what they call the first packet of a replay. */
 static void
@@ -174,38 +193,65 @@ place_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roc
 		pmv_roce_requester_fail(w, qp, PMV_WC_LOC_PROT_ERR);
 		return;
 	}
-	pmv_roce_window_ack_before(&qp->win, pmv_psn_add(p->roce.bth.psn, 1));
-	if (last) {
-		if ((int32_t)(qp->sq.ack - qp->sq.snd) <
-			0) /* else it was to be sent again and is not counted */
-			qp->rd_out--;
-		qp->sq.ack++;
-	}
-	if ((int32_t)(qp->sq.snd - qp->sq.ack) < 0)
-		qp->sq.snd = qp->sq.ack;
-	progress(w, qp);
-	pmv_roce_requester_run(w, qp);
+	answered(w, qp, p->roce.bth.psn, last);
 }
 
+/* An atomic's answer: the value found, which the program gets in its own byte order. */
+static __rte_noinline void
+place_value(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
+	const struct pmv_roce_pkt *p)
+{
+	const struct pmv_roce_sgl sgl = { (const struct pmv_sge *)(const void *)wqe->data,
+		wqe->num_sge, wqe->length };
+	uint64_t value = pmv_atomic_ack_parse(p->bth + PMV_OFF_ATOMIC_ACK);
+
+	if (pmv_roce_sgl_scatter_bytes(w, qp->base.pd, &sgl, 0, (const uint8_t *)&value,
+		    sizeof(value)) != PMV_ROCE_REGION_OK) {
+		pmv_roce_requester_fail(w, qp, PMV_WC_LOC_PROT_ERR);
+		return;
+	}
+	answered(w, qp, p->roce.bth.psn, true);
+}
+
+/* A READ response, or an atomic's answer. */
 static void
-rx_read_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+rx_answer(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
 	struct pmv_psn psn = p->roce.bth.psn;
 	struct pmv_roce_wqe *wqe;
 
-	/* a response acknowledges every request before its READ */
+	/* it acknowledges every request before its own */
 	if (!acknowledge_before(w, qp, psn)) {
 		w->stats.drop[PMV_ROCE_DROP_RESP_GAP]++;
 		return;
 	}
 	wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
-	if (qp->sq.ack == qp->sq.head || wqe->opcode != PMV_WR_RDMA_READ ||
+	if (qp->sq.ack == qp->sq.head || !pmv_roce_is_answered(wqe->opcode) ||
 		!pmv_psn_within(psn, wqe->first, wqe->nb_psn)) {
 		w->stats.drop[PMV_ROCE_DROP_RESP_STALE]++;
 		pmv_roce_requester_run(w, qp);
 		return;
 	}
-	place_response(w, qp, wqe, p);
+	if (unlikely((wqe->opcode == PMV_WR_RDMA_READ) !=
+		     (p->roce.op->kind == PMV_OPKIND_READ_RESP)))
+		pmv_roce_requester_fail(w, qp, PMV_WC_BAD_RESP_ERR);
+	else if (likely(wqe->opcode == PMV_WR_RDMA_READ))
+		place_response(w, qp, wqe, p);
+	else
+		place_value(w, qp, wqe, p);
+}
+
+/* Refusals come as ACK packets; an ATOMIC ACK with a syndrome of another kind means nothing. */
+static __rte_noinline void
+rx_atomic_ack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_aeth aeth;
+
+	pmv_aeth_parse(p->bth + PMV_OFF_AETH, &aeth);
+	if (pmv_aeth_kind(aeth.syndrome) == PMV_AETH_ACK)
+		rx_answer(w, qp, p);
+	else
+		w->stats.drop[PMV_ROCE_DROP_RESP_SYNDROME]++;
 }
 
 void
@@ -222,9 +268,9 @@ pmv_roce_completer_rx(
 		rx_ack(w, qp, p);
 		break;
 	case PMV_OPKIND_READ_RESP:
-		rx_read_response(w, qp, p);
+		rx_answer(w, qp, p);
 		break;
-	default: /* an atomic's answer: none was asked for */
-		w->stats.drop[PMV_ROCE_DROP_OPCODE]++;
+	default:
+		rx_atomic_ack(w, qp, p);
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Completer: takes responses (ACK, NAK, READ responses), frees the window and places READ data; the
- * completions of what is done are made by completion.c. Owner lcore.
+ * Completer: takes responses (ACK, NAK, READ responses, ATOMIC ACK), frees the window and places
+ * what was asked for; the completions of what is done are made by completion.c. Owner lcore.
  */
 #ifndef PMV_ROCE_COMPLETER_H
 #define PMV_ROCE_COMPLETER_H

@@ -11,6 +11,8 @@ static const uint8_t wc_opcodes[] = {
 	[PMV_WR_SEND] = PMV_WC_SEND,
 	[PMV_WR_SEND_WITH_IMM] = PMV_WC_SEND,
 	[PMV_WR_RDMA_READ] = PMV_WC_RDMA_READ,
+	[PMV_WR_ATOMIC_CMP_AND_SWP] = PMV_WC_COMP_SWAP,
+	[PMV_WR_ATOMIC_FETCH_AND_ADD] = PMV_WC_FETCH_ADD,
 };
 
 /* 0, or -1 when the CQ overran. */
@@ -24,7 +26,8 @@ push(struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
 	*wc = (struct pmv_wc){ .wr_id = wqe->wr_id,
 		.status = wqe->status,
 		.opcode = wc_opcodes[wqe->opcode],
-		.byte_len = wqe->opcode == PMV_WR_RDMA_READ ? wqe->length : 0,
+		/* how much came back */
+		.byte_len = pmv_roce_is_answered(wqe->opcode) ? wqe->length : 0,
 		.qp_num = qp->base.qpn,
 		.qp_context = qp->base.context };
 	return 0;

@@ -21,18 +21,21 @@ entry_of_age(struct pmv_roce_rdatomic *s, uint32_t age)
 }
 
 bool
+pmv_roce_rdatomic_room(const struct pmv_roce_rdatomic *s)
+{
+	const struct pmv_roce_rd *e = &s->entry[s->head];
+
+	/* A replay that is still running is no overrun: the peer, who may have nb_max at a time,
+	 * has got the first answer meanwhile, or it would not ask for another one. */
+	return s->nb_max != 0 && (s->valid < s->nb_max || e->next == e->nb_psn || e->again);
+}
+
+bool
 pmv_roce_rdatomic_add(struct pmv_roce_rdatomic *s, const struct pmv_roce_rd *rd)
 {
-	struct pmv_roce_rd *e;
-
-	if (s->nb_max == 0)
+	if (!pmv_roce_rdatomic_room(s))
 		return false;
-	e = &s->entry[s->head];
-	/* A replay that is still running is no overrun: the peer, who may have nb_max at a time,
-	 * has got the first answer meanwhile, or it would not ask for another READ. */
-	if (s->valid == s->nb_max && e->next < e->nb_psn && !e->again)
-		return false;
-	*e = *rd;
+	s->entry[s->head] = *rd;
 	s->head = s->head + 1 == s->nb_max ? 0 : s->head + 1;
 	if (s->valid < s->nb_max)
 		s->valid++;
@@ -62,8 +65,8 @@ pmv_roce_rdatomic_replay(struct pmv_roce_rdatomic *s, struct pmv_psn psn,
 
 		if (k >= e->nb_psn)
 			continue;
-		if (again->rkey != e->rkey || again->va != e->va + skipped ||
-			again->len != e->len - skipped)
+		if (again->opcode != e->opcode || again->rkey != e->rkey ||
+			again->va != e->va + skipped || again->len != e->len - skipped)
 			return false;
 		if (e->next <= k) /* still to come */
 			return true;

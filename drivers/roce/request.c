@@ -6,9 +6,10 @@
 #include <rte_branch_prediction.h>
 #include <rte_memcpy.h>
 
+#include "drivers/roce/atomic.h"
 #include "drivers/roce/sgl.h"
 
-const struct pmv_roce_shape pmv_roce_shapes[] = {
+const struct pmv_roce_shape pmv_roce_shapes[PMV_ROCE_SHAPES] = {
 	[PMV_WR_RDMA_WRITE] = { { PMV_OPCODE_RC_WRITE_MIDDLE, PMV_OPCODE_RC_WRITE_FIRST,
 					PMV_OPCODE_RC_WRITE_LAST, PMV_OPCODE_RC_WRITE_ONLY },
 		true, false, false },
@@ -26,6 +27,8 @@ const struct pmv_roce_shape pmv_roce_shapes[] = {
 	[PMV_WR_RDMA_READ] = { { PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST,
 				       PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST },
 		true, false, false },
+	[PMV_WR_ATOMIC_CMP_AND_SWP] = { .is_atomic = true },
+	[PMV_WR_ATOMIC_FETCH_AND_ADD] = { .is_atomic = true },
 };
 
 static inline struct pmv_roce_piece
@@ -86,8 +89,11 @@ build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wq
 {
 	const struct pmv_roce_shape *shape = &pmv_roce_shapes[wqe->opcode];
 	const struct pmv_roce_piece pc = piece_of(qp, wqe, psn);
-	uint8_t *bth = pmv_roce_packet_start(m, &qp->hdr, pmv_roce_request_hdr_len(shape, &pc));
+	uint8_t *bth;
 
+	if (unlikely(shape->is_atomic))
+		return pmv_roce_atomic_build(w, qp, wqe, ackreq, m);
+	bth = pmv_roce_packet_start(m, &qp->hdr, pmv_roce_request_hdr_len(shape, &pc));
 	pmv_roce_request_headers(wqe, &pc, psn, ackreq, bth);
 	bth[0] |= qp->op_base;
 	if (pc.len != 0) {

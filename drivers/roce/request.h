@@ -15,10 +15,13 @@ struct pmv_roce_shape {
 	bool has_reth;   /* on the packet that begins the message */
 	bool has_imm;    /* on the packet that ends it */
 	bool has_se;     /* the solicited event bit means something on the packet that ends it */
+	bool is_atomic;  /* atomic.c knows it */
 };
 
-/* By enum pmv_wr_opcode, up to PMV_WR_RDMA_READ. */
-extern const struct pmv_roce_shape pmv_roce_shapes[];
+#define PMV_ROCE_SHAPES (PMV_WR_ATOMIC_FETCH_AND_ADD + 1u)
+
+/* By enum pmv_wr_opcode. */
+extern const struct pmv_roce_shape pmv_roce_shapes[PMV_ROCE_SHAPES];
 
 /*
  * Builds the packet of `psn`, unsent. 0; -ENOBUFS: no mbuf now; -EACCES: a key is bad, or the

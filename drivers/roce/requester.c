@@ -5,6 +5,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "drivers/roce/atomic.h"
 #include "drivers/roce/completion.h"
 #include "drivers/roce/direct.h"
 #include "drivers/roce/request.h"
@@ -14,9 +15,9 @@
 	64u /* packets a QP may send in one go: other QPs and the receive side get their turn */
 
 static inline bool
-is_read(const struct pmv_roce_wqe *wqe)
+is_answered(const struct pmv_roce_wqe *wqe)
 {
-	return wqe->opcode == PMV_WR_RDMA_READ;
+	return pmv_roce_is_answered(wqe->opcode);
 }
 
 /* Asks for an acknowledgement when something waits for it: a completion, the window, or the end of
@@ -31,7 +32,7 @@ wants_ack(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, uint32_t
 		return true; /* the last of what was lost */
 	return (last && (wqe->signaled || qp->sq.snd + 1 == qp->sq.head)) ||
 	       qp->since_ackreq + 1 >= PMV_ROCE_ACKREQ_PKTS ||
-	       pmv_roce_window_room(&qp->win) <= nb_psn || is_read(wqe);
+	       pmv_roce_window_room(&qp->win) <= nb_psn || is_answered(wqe);
 }
 
 /* Sends the packet at nxt. 0, -ENOBUFS or -EACCES; on failure nothing has changed. */
@@ -40,7 +41,7 @@ send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe
 {
 	struct pmv_psn psn = qp->win.nxt;
 	uint32_t index = (psn.v - wqe->first.v) & PMV_PSN_MASK;
-	uint32_t nb_psn = is_read(wqe) ? wqe->nb_psn - index : 1;
+	uint32_t nb_psn = is_answered(wqe) ? wqe->nb_psn - index : 1;
 	bool ackreq = wants_ack(qp, wqe, nb_psn);
 	struct rte_mbuf *m;
 	bool again;
@@ -51,7 +52,7 @@ send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe
 		return err;
 	again = pmv_roce_window_sent(&qp->win, nb_psn);
 	qp->since_ackreq = ackreq ? 0 : qp->since_ackreq + 1;
-	if (is_read(wqe))
+	if (is_answered(wqe))
 		qp->rd_out++;
 	if (index + nb_psn == wqe->nb_psn)
 		qp->sq.snd++;
@@ -71,8 +72,8 @@ may_begin(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
 {
 	if ((wqe->flags & PMV_SEND_FENCE) && qp->rd_out != 0)
 		return false;
-	if (is_read(wqe) && (qp->rd_out >= qp->base.attr.max_rd_atomic ||
-				    !pmv_roce_window_takes(&qp->win, wqe->nb_psn)))
+	if (is_answered(wqe) && (qp->rd_out >= qp->base.attr.max_rd_atomic ||
+					!pmv_roce_window_takes(&qp->win, wqe->nb_psn)))
 		return false;
 	/* SQD: requests already begun go on, new ones wait (IBTA vol. 1, 10.3.1.5) */
 	return qp->base.state != PMV_QPS_SQD || pmv_psn_before(qp->win.nxt, qp->win.end);
@@ -121,6 +122,18 @@ pmv_roce_requester_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	}
 }
 
+/* The kinds from READ on. 0 or -EINVAL. */
+static __rte_noinline int
+check_answered(const struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
+{
+	if ((uint32_t)wr->opcode >= PMV_ROCE_SHAPES || !pmv_roce_is_answered(wr->opcode) ||
+		qp->base.attr.max_rd_atomic == 0)
+		return -EINVAL;
+	if (pmv_roce_shapes[wr->opcode].is_atomic)
+		return pmv_roce_atomic_check(wr);
+	return wr->send_flags & PMV_SEND_INLINE ? -EINVAL : 0;
+}
+
 /* Checks what only RC knows, fills the WQE at head and gives it its PSNs. */
 static inline int
 post_one(struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
@@ -129,17 +142,19 @@ post_one(struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
 	struct pmv_roce_wqe *wqe;
 	int err;
 
-	if ((uint32_t)wr->opcode > PMV_WR_RDMA_READ)
-		return -EINVAL;
-	if (wr->opcode == PMV_WR_RDMA_READ &&
-		(qp->base.attr.max_rd_atomic == 0 || (wr->send_flags & PMV_SEND_INLINE)))
-		return -EINVAL;
+	if ((uint32_t)wr->opcode >= PMV_WR_RDMA_READ) {
+		err = check_answered(qp, wr);
+		if (err != 0)
+			return err;
+	}
 	err = pmv_roce_sq_fill(sq, wr, PMV_MSG_BYTES_MAX, qp->base.sq_sig_all);
 	if (unlikely(err != 0))
 		return err;
 	wqe = pmv_roce_sq_wqe(sq, sq->head);
 	wqe->remote_addr = wr->wr.rdma.remote_addr;
 	wqe->rkey = wr->wr.rdma.rkey;
+	if (unlikely(pmv_roce_shapes[wr->opcode].is_atomic))
+		pmv_roce_atomic_fill(wqe, wr);
 	wqe->nb_psn =
 		wqe->length == 0
 			? 1
@@ -198,7 +213,7 @@ pmv_roce_requester_go_back(struct pmv_roce_qp *qp, struct pmv_psn psn)
 {
 	struct pmv_roce_sq *sq = &qp->sq;
 	uint32_t i = sq->ack;
-	uint32_t reads = 0;
+	uint32_t answers = 0;
 
 	if (!pmv_roce_window_go_back(&qp->win, psn))
 		return;
@@ -207,10 +222,10 @@ pmv_roce_requester_go_back(struct pmv_roce_qp *qp, struct pmv_psn psn)
 
 		if (pmv_psn_within(psn, wqe->first, wqe->nb_psn))
 			break;
-		reads += is_read(wqe);
+		answers += is_answered(wqe);
 	}
 	sq->snd = i;
-	qp->rd_out = reads;
+	qp->rd_out = answers;
 	qp->since_ackreq = 0;
 	qp->retry.sample_sent = 0; /* an answer could belong to either copy (Karn) */
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Requester: turns posted requests into packets as far as the window, the READ limit, fences and
- * the port allow. Owner lcore.
+ * Requester: turns posted requests into packets as far as the window, the limit of READs and
+ * atomics, fences and the port allow. Owner lcore.
  */
 #ifndef PMV_ROCE_REQUESTER_H
 #define PMV_ROCE_REQUESTER_H

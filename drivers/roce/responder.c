@@ -7,11 +7,12 @@
 #include <rte_memcpy.h>
 
 #include "drivers/roce/ack.h"
+#include "drivers/roce/atomic.h"
 #include "drivers/roce/deliver.h"
 #include "drivers/roce/place.h"
 #include "lib/wire/ext_hdr.h"
 
-#define TURN_RESPONSES_MAX 32u /* READ responses a QP may send in one turn */
+#define TURN_RESPONSES_MAX 32u /* READ responses and the like a QP may send in one turn */
 
 /* The request cannot be served: one NAK, then the QP is in ERR and silent (IBTA vol. 1, 9.9.3). */
 static __rte_noinline void
@@ -106,6 +107,7 @@ parse_read(const struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p, struct pm
 	*rd = (struct pmv_roce_rd){ .va = reth.va,
 		.rkey = reth.rkey,
 		.len = reth.dma_len,
+		.opcode = p->bth[0],
 		.first = p->roce.bth.psn,
 		.nb_psn = reth.dma_len == 0
 				  ? 1
@@ -142,12 +144,26 @@ rx_read(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce
 	pmv_roce_qp_schedule(w, qp);
 }
 
+static __rte_noinline void
+rx_atomic(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	uint8_t syndrome = pmv_roce_atomic_execute(w, qp, p);
+
+	if (syndrome != 0) {
+		refuse(w, qp, syndrome);
+		return;
+	}
+	pmv_roce_ack_forgive(qp); /* as a READ's */
+	pmv_roce_qp_schedule(w, qp);
+}
+
 /* A request seen before is never executed again; what it needs is its answer (IBTA vol.
  * 1, 9.7.5.1.4). */
 static __rte_noinline void
 duplicate(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
 	struct pmv_roce_rd again;
+	bool stored;
 
 	qp->stats.duplicates++;
 	switch (p->roce.op->kind) {
@@ -156,21 +172,25 @@ duplicate(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_ro
 		if (pmv_roce_rdatomic_pending(&qp->resp.rd) == NULL)
 			pmv_roce_ack_owe(w, qp);
 		else
-			w->stats.drop[PMV_ROCE_DROP_DUP]++; /* a READ's answer that is on its way
-							       says it */
+			w->stats.drop[PMV_ROCE_DROP_DUP]++; /* an answer that is on its way says
+							       it */
 		return;
 	case PMV_OPKIND_READ_REQ:
 		parse_read(qp, p, &again);
-		if (pmv_roce_rdatomic_replay(
-			    &qp->resp.rd, p->roce.bth.psn, &again, qp->mtu_bytes)) {
-			pmv_roce_qp_schedule(w, qp);
-			return;
-		}
-		w->stats.drop[PMV_ROCE_DROP_DUP_READ]++;
-		return;
+		stored = pmv_roce_rdatomic_replay(
+			&qp->resp.rd, p->roce.bth.psn, &again, qp->mtu_bytes);
+		break;
+	case PMV_OPKIND_ATOMIC:
+		stored = pmv_roce_atomic_again(qp, p);
+		break;
 	default:
 		w->stats.drop[PMV_ROCE_DROP_DUP]++;
+		return;
 	}
+	if (stored)
+		pmv_roce_qp_schedule(w, qp);
+	else
+		w->stats.drop[PMV_ROCE_DROP_DUP_READ]++;
 }
 
 static __rte_noinline void
@@ -256,13 +276,15 @@ pmv_roce_responder_rx(
 		delivered(w, qp, p, pmv_roce_deliver_write(w, qp, p));
 	else if (op->kind == PMV_OPKIND_READ_REQ)
 		rx_read(w, qp, p);
+	else if (op->kind == PMV_OPKIND_ATOMIC)
+		rx_atomic(w, qp, p);
 	else
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ); /* operation not supported */
 }
 
 /* Builds the next response of a READ. 0, -ENOBUFS, or -EACCES (the key has died since). */
 static int
-build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_rd *rd,
+build_read_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_rd *rd,
 	struct rte_mbuf **ret_m)
 {
 	/* by (first of this answer, last): MIDDLE, FIRST, LAST, ONLY */
@@ -306,6 +328,15 @@ build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct p
 	}
 	*ret_m = m;
 	return 0;
+}
+
+static inline int
+build_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_rd *rd,
+	struct rte_mbuf **ret_m)
+{
+	if (likely(rd->opcode == PMV_OPCODE_RC_READ_REQUEST))
+		return build_read_response(w, qp, rd, ret_m);
+	return pmv_roce_atomic_answer(w, qp, rd, ret_m);
 }
 
 /* The memory of an accepted READ is gone. A first answer ends with a NAK at the response that

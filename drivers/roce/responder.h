@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Responder: executes request packets strictly in PSN order and streams READ responses. Owner
- * lcore.
+ * Responder: executes request packets strictly in PSN order and streams READ responses and the
+ * answers of atomics. Owner lcore.
  */
 #ifndef PMV_ROCE_RESPONDER_H
 #define PMV_ROCE_RESPONDER_H

@@ -63,6 +63,19 @@ pmv_roce_sq_wqe(const struct pmv_roce_sq *sq, uint32_t index)
 	return (struct pmv_roce_wqe *)(sq->ring + (size_t)(index & sq->mask) * sq->stride);
 }
 
+/* Kinds of request that are done only when an answer of their own has come; their number at a time
+ * is agreed (max_rd_atomic). */
+#define PMV_ROCE_ANSWERED                                                                          \
+	(1ull << PMV_WR_RDMA_READ | 1ull << PMV_WR_ATOMIC_CMP_AND_SWP |                            \
+		1ull << PMV_WR_ATOMIC_FETCH_AND_ADD)
+
+/* opcode < 64 */
+static inline bool
+pmv_roce_is_answered(uint32_t opcode)
+{
+	return (PMV_ROCE_ANSWERED >> opcode & 1) != 0;
+}
+
 static inline bool
 pmv_roce_sq_full(const struct pmv_roce_sq *sq)
 {

@@ -67,7 +67,8 @@ struct pmv_device_attr {
 	uint16_t nb_workers;
 	uint16_t ip_mtu;
 	uint8_t active_mtu;      /**< enum pmv_mtu, from ip_mtu - 96 */
-	uint8_t max_rd_atomic;   /**< READs a QP may have outstanding, either way */
+	uint8_t max_rd_atomic;   /**< READs and atomics a QP may have outstanding, either way */
+	uint8_t atomic_cap;      /**< enum pmv_atomic_cap: what atomics of peers are atomic with */
 	uint8_t local_ack_delay; /**< 4.096 us * 2^n: how long an acknowledgement may be delayed
 				    here */
 	uint32_t max_qp;         /**< per worker */

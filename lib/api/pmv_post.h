@@ -36,7 +36,7 @@ struct pmv_send_wr {
 			uint32_t rkey;
 		} rdma;
 		struct {
-			uint64_t remote_addr; /**< multiple of 8 */
+			uint64_t remote_addr; /**< multiple of 8, or the peer refuses it */
 			uint32_t rkey;        /**< at the place it has for WRITE and READ */
 			uint64_t compare_add; /**< compared with, or added */
 			uint64_t swap;        /**< COMPARE_AND_SWAP: written if equal */
@@ -78,9 +78,10 @@ struct pmv_cq_ops {
  * Posts send requests, in order.
  * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why:
  * -ENOMEM the send queue is full; -EINVAL opcode not legal for the QP type, too many SGEs, inline
- * too long, a sum of lengths above 2^31 (UD: above the device's active_mtu), a READ that is inline
- * or while max_rd_atomic is 0, no address handle (UD) or one of another PD; -ENOTCONN the QP is in
- * RESET, INIT or RTR. In ERR, and of UD in SQE, requests are taken and complete with WR_FLUSH_ERR.
+ * too long, a sum of lengths above 2^31 (UD: above the device's active_mtu), a READ or atomic that
+ * is inline or while max_rd_atomic is 0, an atomic whose SGE is not one of 8 bytes, no address
+ * handle (UD) or one of another PD; -ENOTCONN the QP is in RESET, INIT or RTR. In ERR, and of UD in
+ * SQE, requests are taken and complete with WR_FLUSH_ERR.
  */
 static inline int
 pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)

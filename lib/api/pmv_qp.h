@@ -48,8 +48,8 @@ struct pmv_qp_attr {
 	uint16_t pkey_index; /**< 0 */
 	uint8_t en_sqd_async_notify;
 	uint8_t sq_draining;        /**< query only */
-	uint8_t max_rd_atomic;      /**< READs we may have outstanding, 0..device */
-	uint8_t max_dest_rd_atomic; /**< READs the peer may have outstanding, 0..device */
+	uint8_t max_rd_atomic;      /**< READs and atomics we may have outstanding, 0..device */
+	uint8_t max_dest_rd_atomic; /**< READs and atomics of the peer at a time, 0..device */
 	uint8_t min_rnr_timer;      /**< 0..31: code; 0 means 655.36 ms */
 	uint8_t port_num;           /**< 1 */
 	uint8_t timeout;            /**< 4.096 us * 2^n, 0..31; 0 = no ACK timeout */

@@ -84,6 +84,13 @@ enum pmv_access_flags {
 /** Access bits 20..29 are hints: accepted by every driver, without effect where not supported. */
 #define PMV_ACCESS_OPTIONAL_RANGE 0x3ff00000u
 
+/** Among whom a device's atomics are atomic. */
+enum pmv_atomic_cap {
+	PMV_ATOMIC_NONE, /**< there are none */
+	PMV_ATOMIC_HCA,  /**< queue pairs of the device */
+	PMV_ATOMIC_GLOB, /**< everybody, the CPUs' own atomic instructions too */
+};
+
 enum pmv_wc_status {
 	PMV_WC_SUCCESS,
 	PMV_WC_LOC_LEN_ERR,

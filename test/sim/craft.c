@@ -73,6 +73,13 @@ craft_put_reth(struct craft *c, uint64_t va, uint32_t rkey, uint32_t len)
 }
 
 void
+craft_put_atomic(struct craft *c, const struct pmv_atomic_eth *h)
+{
+	pmv_atomic_eth_build(c->bytes + c->len, h);
+	c->len += PMV_ATOMIC_ETH_LEN;
+}
+
+void
 craft_put_aeth(struct craft *c, uint8_t syndrome, uint32_t msn)
 {
 	const struct pmv_aeth h = { syndrome, msn };

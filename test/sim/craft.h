@@ -42,6 +42,7 @@ void craft_end(struct craft *c);
 
 /* Extension headers. */
 void craft_put_reth(struct craft *c, uint64_t va, uint32_t rkey, uint32_t len);
+void craft_put_atomic(struct craft *c, const struct pmv_atomic_eth *h);
 void craft_put_aeth(struct craft *c, uint8_t syndrome, uint32_t msn);
 void craft_put_deth(struct craft *c, uint32_t qkey, uint32_t sqpn);
 

@@ -111,7 +111,11 @@ post(struct lab *lab, enum pmv_wr_opcode op, uint32_t len, uint64_t wr_id)
 	assert_int_equal(pmv_post_send(lab->rc.qp[0], &wr, 1), 1);
 }
 
-/* An ACK packet, or a READ response of `len` bytes. */
+/* What an atomic's answer says was found. */
+static const uint8_t found[8] = { 0x80, 1, 2, 3, 4, 5, 6, 7 };
+#define FOUND_VALUE 0x8001020304050607ull
+
+/* An ACK packet, an atomic's answer, or a READ response of `len` bytes. */
 struct reply {
 	uint8_t opcode;
 	uint8_t syndrome;
@@ -135,6 +139,8 @@ reply(struct lab *lab, struct reply r)
 	craft_begin(&c, &lab->path, &bth);
 	if (pmv_opcode_table[r.opcode].ext & PMV_EXT_AETH)
 		craft_put_aeth(&c, r.syndrome, 0);
+	if (r.opcode == PMV_OPCODE_RC_ATOMIC_ACK)
+		craft_put(&c, found, sizeof(found));
 	craft_put(&c, body, r.len);
 	craft_put(&c, NULL, bth.padcnt);
 	craft_end(&c);
@@ -454,6 +460,95 @@ fuzzed_answers__bad_responses(void **state)
 	}
 }
 
+static void
+found_is(const struct lab *lab, uint32_t n, bool there)
+{
+	uint64_t v;
+
+	memcpy(&v, lab->rc.mem[0] + n * 0x4000, sizeof(v));
+	assert_true(v == (there ? FOUND_VALUE : 0xa5a5a5a5a5a5a5a5ull));
+}
+
+/* RC-304: an answer that passes over an atomic's lost one is no answer: the atomic is asked for
+ * again, and what is behind it waits. A syndrome that is no ACK's means nothing; late and unsent
+ * ones neither. */
+static void
+fuzzed_answers__atomics(void **state)
+{
+	struct lab *lab = open_lab(0);
+
+	post(lab, PMV_WR_RDMA_WRITE, 8, 0);
+	post(lab, PMV_WR_ATOMIC_FETCH_AND_ADD, 8, 1);
+	post(lab, PMV_WR_RDMA_WRITE, 8, 2);
+	post(lab, PMV_WR_ATOMIC_CMP_AND_SWP, 8, 3);
+	rc_lab_run(&lab->rc, 5);
+	assert_int_equal(lab->sent[1].opcode, PMV_OPCODE_RC_FETCH_ADD);
+	assert_true(lab->sent[1].ackreq);
+	left(lab, FIRST, 4);
+	ack(lab, 0x1f, FIRST + 2); /* over the FETCH_ADD */
+	completed(lab, 1);
+	left(lab, FIRST + 1, 3);
+	ack(lab, 0x1f, FIRST + 3); /* its echo */
+	ack(lab, 0x1f, FIRST + 1); /* an ACK is not its answer */
+	left(lab, 0, 0);
+	for (uint32_t s = 0x20; s < 0x100; s++)
+		reply(lab, (struct reply){ PMV_OPCODE_RC_ATOMIC_ACK, (uint8_t)s, FIRST + 1, 0 });
+	reply(lab, (struct reply){ PMV_OPCODE_RC_ATOMIC_ACK, 0x1f, FIRST, 0 });
+	reply(lab, (struct reply){ PMV_OPCODE_RC_ATOMIC_ACK, 0x1f, FIRST + 4, 0 });
+	completed(lab, 1);
+	found_is(lab, 1, false);
+	reply(lab, (struct reply){ PMV_OPCODE_RC_ATOMIC_ACK, 0x1f, FIRST + 1, 0 });
+	completed(lab, 2);
+	found_is(lab, 1, true);
+	assert_int_equal(lab->rc.wc[0][1].opcode, PMV_WC_FETCH_ADD);
+	reply(lab, (struct reply){ PMV_OPCODE_RC_ATOMIC_ACK, 0x1f, FIRST + 2, 0 }); /* a WRITE's */
+	completed(lab, 2);
+	reply(lab, (struct reply){ PMV_OPCODE_RC_ATOMIC_ACK, 0x00, FIRST + 3, 0 });
+	completed(lab, 4);
+	found_is(lab, 3, true);
+	assert_int_equal(lab->rc.wc[0][3].opcode, PMV_WC_COMP_SWAP);
+	assert_int_equal(lab->rc.wc[0][3].byte_len, 8);
+	close_lab(lab);
+}
+
+/* An answer of another kind: BAD_RESP_ERR, nothing is written. A refusal is an ACK packet. */
+static void
+fuzzed_answers__atomics_fail(void **state)
+{
+	static const struct {
+		enum pmv_wr_opcode op;
+		struct reply reply;
+		enum pmv_wc_status status;
+	} rows[] = {
+		{ PMV_WR_ATOMIC_FETCH_AND_ADD, { PMV_OPCODE_RC_READ_RESP_ONLY, 0x1f, FIRST, 8 },
+			PMV_WC_BAD_RESP_ERR },
+		{ PMV_WR_ATOMIC_CMP_AND_SWP, { PMV_OPCODE_RC_READ_RESP_ONLY, 0x1f, FIRST, 0 },
+			PMV_WC_BAD_RESP_ERR },
+		{ PMV_WR_ATOMIC_CMP_AND_SWP, { PMV_OPCODE_RC_READ_RESP_MIDDLE, 0, FIRST, MTU },
+			PMV_WC_BAD_RESP_ERR },
+		{ PMV_WR_RDMA_READ, { PMV_OPCODE_RC_ATOMIC_ACK, 0x1f, FIRST, 0 },
+			PMV_WC_BAD_RESP_ERR },
+		{ PMV_WR_ATOMIC_FETCH_AND_ADD, { PMV_OPCODE_RC_ACK, 0x61, FIRST, 0 },
+			PMV_WC_REM_INV_REQ_ERR },
+		{ PMV_WR_ATOMIC_FETCH_AND_ADD, { PMV_OPCODE_RC_ACK, 0x62, FIRST, 0 },
+			PMV_WC_REM_ACCESS_ERR },
+		{ PMV_WR_ATOMIC_CMP_AND_SWP, { PMV_OPCODE_RC_ACK, 0x63, FIRST, 0 },
+			PMV_WC_REM_OP_ERR },
+	};
+
+	for (size_t i = 0; i < RTE_DIM(rows); i++) {
+		struct lab *lab = open_lab(0);
+
+		post(lab, rows[i].op, 8, 0);
+		post(lab, PMV_WR_SEND, 8, 1);
+		rc_lab_run(&lab->rc, 5);
+		reply(lab, rows[i].reply);
+		failed(lab, 0, rows[i].status, 2);
+		found_is(lab, 0, false);
+		close_lab(lab);
+	}
+}
+
 /* RC-305: the READ is refused in its middle. */
 static void
 fuzzed_answers__read_refused_late(void **state)
@@ -638,6 +733,8 @@ main(void)
 		cmocka_unit_test(fuzzed_answers__ack_over_a_read),
 		cmocka_unit_test(fuzzed_answers__restart_opcodes),
 		cmocka_unit_test(fuzzed_answers__bad_responses),
+		cmocka_unit_test(fuzzed_answers__atomics),
+		cmocka_unit_test(fuzzed_answers__atomics_fail),
 		cmocka_unit_test(fuzzed_answers__read_refused_late),
 		cmocka_unit_test(fuzzed_answers__retries),
 		cmocka_unit_test(fuzzed_answers__no_retry),

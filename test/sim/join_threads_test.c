@@ -439,11 +439,17 @@ join_threads__memory_given_back_under_fire(void **state)
 	test_free(lab);
 }
 
-/* With two workers the top bit of a QPN is the worker: this is always the wrong queue. */
+/* With two workers the top bit of a QPN is the worker. */
+static uint16_t
+steer_right(const struct rte_mbuf *m)
+{
+	return pmv_be32_load(rte_pktmbuf_mtod_offset(m, const uint8_t *, 46)) >> 23 & 1;
+}
+
 static uint16_t
 steer_wrong(const struct rte_mbuf *m)
 {
-	return !(pmv_be32_load(rte_pktmbuf_mtod_offset(m, const uint8_t *, 46)) >> 23 & 1);
+	return !steer_right(m);
 }
 
 /* Two workers on two threads; everything arrives at the wrong one. */
@@ -528,6 +534,128 @@ join_threads__handover(void **state)
 	free(mem[1]);
 }
 
+static void
+atomics_too(int side, struct pmv_qp_attr *attr)
+{
+	patient(side, attr);
+	attr->qp_access_flags |= PMV_ACCESS_REMOTE_ATOMIC;
+	attr->max_rd_atomic = 16;
+	attr->max_dest_rd_atomic = 16;
+}
+
+#define ADDS 20000u /* a worker */
+
+/* Everybody adds 1 to one word: two workers on two threads for their peers, and this thread. */
+static void
+add_from_everywhere(struct pmv_test_pair *pair, struct pmv_qp *qp[2], uint64_t *word, uint8_t *seen,
+	const struct pmv_sge *sge, uint32_t rkey)
+{
+	uint32_t nb_done[2] = { 0 }, nb_posted[2] = { 0 }, nb_own = 0;
+	double end = seconds() + LIMIT_S;
+
+	while ((nb_done[0] < ADDS || nb_done[1] < ADDS) && seconds() < end) {
+		for (int w = 0; w < 2; w++) {
+			struct pmv_wc wc[16];
+			uint32_t nb;
+
+			while (nb_posted[w] < ADDS && nb_posted[w] - nb_done[w] < 32) {
+				const uint32_t slot = 64 * (uint32_t)w + nb_posted[w] % 64;
+				const struct pmv_sge to = { sge->addr + 8 * slot, 8, sge->lkey };
+				struct pmv_send_wr wr = { .wr_id = nb_posted[w],
+					.sg_list = &to,
+					.num_sge = 1,
+					.opcode = PMV_WR_ATOMIC_FETCH_AND_ADD,
+					.send_flags = PMV_SEND_SIGNALED };
+
+				wr.wr.atomic.remote_addr = (uintptr_t)word;
+				wr.wr.atomic.rkey = rkey;
+				wr.wr.atomic.compare_add = 1;
+				assert_int_equal(pmv_post_send(qp[w], &wr, 1), 1);
+				nb_posted[w]++;
+			}
+			nb = pmv_poll_cq(pair->node[0].cq[w], wc, 16);
+			for (uint32_t i = 0; i < nb; i++) {
+				uint64_t v;
+
+				assert_int_equal(wc[i].status, PMV_WC_SUCCESS);
+				assert_int_equal(wc[i].wr_id, nb_done[w]++);
+				memcpy(&v,
+					(const uint8_t *)(uintptr_t)sge->addr +
+						8 * (64 * (uint32_t)w + wc[i].wr_id % 64),
+					8);
+				assert_true(v < 3 * ADDS);
+				assert_int_equal(seen[v]++, 0);
+			}
+		}
+		for (int i = 0; i < 8 && nb_own < ADDS; i++, nb_own++)
+			assert_int_equal(seen[__atomic_fetch_add(word, 1, __ATOMIC_RELAXED)]++, 0);
+		turn_node_0(pair);
+	}
+	assert_int_equal(nb_done[0] + nb_done[1], 2 * ADDS);
+	for (; nb_own < ADDS; nb_own++)
+		assert_int_equal(seen[__atomic_fetch_add(word, 1, __ATOMIC_RELAXED)]++, 0);
+}
+
+/* PMV_ATOMIC_GLOB: queue pairs of two workers on two threads, and the program itself, hit one
+ * word; no addition is lost, and no two find the same value. */
+static void
+join_threads__one_word_two_workers(void **state)
+{
+	const struct pmv_test_pair_param pp = { .nb_workers = 2 };
+	uint8_t *seen = calloc(3, ADDS);
+	uint64_t *word = aligned_alloc(64, 64);
+	uint8_t *found = calloc(128, 8);
+	struct pmv_test_pair pair;
+	struct pmv_qp *qp[2][2];
+	struct pmv_mr *mr[2];
+	struct pmv_sge sge;
+	uint32_t done = 0;
+	struct poller p[2];
+
+	pmv_test_pair_open(&pair, &pp);
+	memset(word, 0, 64);
+	assert_int_equal(
+		pmv_reg_mr(pair.node[0].pd, found, 128 * 8, PMV_ACCESS_LOCAL_WRITE, &mr[0]), 0);
+	assert_int_equal(pmv_reg_mr(pair.node[1].pd, word, 64,
+				 PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_ATOMIC, &mr[1]),
+		0);
+	for (uint16_t w = 0; w < 2; w++) {
+		for (int side = 0; side < 2; side++)
+			qp[side][w] = pmv_test_qp_create(&pair.node[side], w, PMV_QPT_RC);
+		pmv_test_qp_connect(&pair, qp[0][w], qp[1][w], false, PMV_MTU_1024, atomics_too);
+	}
+	pair.link->end[1].steer = steer_right;
+	pair.link->end[0].out.dup = 0.05; /* executed once all the same */
+	pair.link->end[1].out.drop = 0.001;
+	for (uint32_t w = 0; w < 2; w++) {
+		p[w] = (struct poller){ .w = pair.node[1].worker[w], .stop = &done };
+		assert_int_equal(pmv_worker_detach(p[w].w), 0);
+		start(&p[w]);
+	}
+	sge = (struct pmv_sge){ (uintptr_t)found, 8, pmv_mr_lkey(mr[0]) };
+	add_from_everywhere(&pair, qp[0], word, seen, &sge, pmv_mr_rkey(mr[1]));
+	stop(&p[0]);
+	stop(&p[1]);
+	take_back(&pair);
+	assert_true(*word == 3 * ADDS);
+	for (uint32_t i = 0; i < 3 * ADDS; i++)
+		assert_int_equal(seen[i], 1);
+	for (int k = 0; k < 4; k++)
+		assert_int_equal(pmv_destroy_qp(qp[k >> 1][k & 1]), 0);
+	for (int side = 0; side < 2; side++) {
+		struct pmv_event ev;
+
+		rc_lab_dereg(mr[side]);
+		pmv_test_pair_run(&pair, 100, 10);
+		while (pmv_poll_async_event(pair.node[side].dev, &ev) == 1)
+			continue;
+	}
+	pmv_test_pair_close(&pair);
+	free(seen);
+	free(word);
+	free(found);
+}
+
 int
 main(void)
 {
@@ -536,6 +664,7 @@ main(void)
 		cmocka_unit_test(join_threads__submit_while_polled),
 		cmocka_unit_test(join_threads__memory_given_back_under_fire),
 		cmocka_unit_test(join_threads__handover),
+		cmocka_unit_test(join_threads__one_word_two_workers),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);

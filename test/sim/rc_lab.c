@@ -28,7 +28,7 @@ rc_lab_open(struct rc_lab *lab, const struct rc_lab_param *param)
 		lab->mem[side] = lab->raw[side] + RC_LAB_GUARD;
 		assert_int_equal(pmv_reg_mr(lab->pair.node[side].pd, lab->mem[side], RC_LAB_BYTES,
 					 PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE |
-						 PMV_ACCESS_REMOTE_READ,
+						 PMV_ACCESS_REMOTE_READ | PMV_ACCESS_REMOTE_ATOMIC,
 					 &lab->mr[side]),
 			0);
 		lab->qp[side] = pmv_test_qp_create(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * The responder's store of READ requests.
+ * The responder's store of READ and atomic requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +22,18 @@ read_of(uint32_t psn, uint64_t va, uint32_t len)
 		.nb_psn = len == 0 ? 1 : (len + MTU - 1) / MTU };
 
 	return rd;
+}
+
+static struct pmv_roce_rd
+atomic_of(uint32_t psn, uint64_t value)
+{
+	return (struct pmv_roce_rd){ .va = 0x8000,
+		.value = value,
+		.rkey = 7,
+		.len = 8,
+		.first = pmv_psn(psn),
+		.nb_psn = 1,
+		.opcode = 0x14 };
 }
 
 static void
@@ -213,6 +225,104 @@ rdatomic_add__overwrites_the_oldest(void **state)
 	assert_null(pmv_roce_rdatomic_pending(&s));
 }
 
+/* RC-313: an atomic's value is told again, as often as asked, and as it was. */
+static void
+rdatomic_replay__tells_the_value_again(void **state)
+{
+	struct pmv_roce_rdatomic s;
+	struct pmv_roce_rd rd = atomic_of(0xffffff, 0x1122334455667788ull), other;
+
+	pmv_roce_rdatomic_init(&s, 2);
+	assert_true(pmv_roce_rdatomic_add(&s, &rd));
+	rd.value = 99; /* a duplicate knows no value */
+	for (int i = 0; i < 5; i++) {
+		assert_true(pmv_roce_rdatomic_pending(&s)->value == 0x1122334455667788ull);
+		answer_all(&s);
+		assert_true(pmv_roce_rdatomic_replay(&s, rd.first, &rd, MTU));
+	}
+	answer_all(&s);
+	other = rd;
+	other.opcode = 0x13;
+	assert_false(pmv_roce_rdatomic_replay(&s, rd.first, &other, MTU));
+	other = rd;
+	other.va += 8;
+	assert_false(pmv_roce_rdatomic_replay(&s, rd.first, &other, MTU));
+	other = rd;
+	other.rkey++;
+	assert_false(pmv_roce_rdatomic_replay(&s, rd.first, &other, MTU));
+	assert_false(pmv_roce_rdatomic_replay(&s, pmv_psn(0), &rd, MTU));
+	other = read_of(0xffffff, 0x8000, 8);
+	assert_false(pmv_roce_rdatomic_replay(&s, rd.first, &other, MTU));
+	assert_null(pmv_roce_rdatomic_pending(&s));
+}
+
+/* RC-304: READs and atomics are answered again in the order of the requests, whatever of them was
+ * asked for again, and in whatever order. */
+static void
+rdatomic_pending__mixes_in_order(void **state)
+{
+	for (uint32_t mask = 1; mask < 16; mask++) {
+		for (uint32_t turn = 0; turn < 4; turn++) {
+			const struct pmv_roce_rd all[4] = { read_of(10, 0x1000, 3 * MTU),
+				atomic_of(13, 1), read_of(14, 0x2000, 8), atomic_of(15, 2) };
+			struct pmv_roce_rdatomic s;
+			const struct pmv_roce_rd *e;
+
+			pmv_roce_rdatomic_init(&s, 4);
+			for (int i = 0; i < 4; i++)
+				assert_true(pmv_roce_rdatomic_add(&s, &all[i]));
+			answer_all(&s);
+			for (uint32_t k = 0; k < 4; k++) {
+				uint32_t i = (k + turn) % 4;
+
+				if (mask >> i & 1)
+					assert_true(pmv_roce_rdatomic_replay(
+						&s, all[i].first, &all[i], MTU));
+			}
+			for (uint32_t i = 0; i < 4; i++) {
+				if (!(mask >> i & 1))
+					continue;
+				e = pmv_roce_rdatomic_pending(&s);
+				assert_non_null(e);
+				assert_int_equal(e->first.v, all[i].first.v);
+				assert_int_equal(e->opcode, all[i].opcode);
+				assert_true(e->value == all[i].value);
+				pmv_roce_rdatomic_pending(&s)->next = all[i].nb_psn;
+			}
+			assert_null(pmv_roce_rdatomic_pending(&s));
+		}
+	}
+}
+
+/* Room is what add finds: none while all are in their first answer, some again when the oldest is
+ * through. */
+static void
+rdatomic_room__foretells(void **state)
+{
+	for (uint32_t nb = 0; nb <= PMV_ROCE_RD_MAX; nb++) {
+		struct pmv_roce_rdatomic s;
+		uint32_t psn = 0;
+
+		pmv_roce_rdatomic_init(&s, nb);
+		for (; psn < nb; psn++) {
+			const struct pmv_roce_rd rd = atomic_of(psn, psn);
+
+			assert_true(pmv_roce_rdatomic_room(&s));
+			assert_true(pmv_roce_rdatomic_add(&s, &rd));
+		}
+		for (uint32_t i = 0; i < 2 * nb; i++, psn++) {
+			const struct pmv_roce_rd rd = atomic_of(psn, psn);
+
+			assert_false(pmv_roce_rdatomic_room(&s));
+			assert_false(pmv_roce_rdatomic_add(&s, &rd));
+			pmv_roce_rdatomic_pending(&s)->next = 1;
+			assert_true(pmv_roce_rdatomic_room(&s));
+			assert_true(pmv_roce_rdatomic_add(&s, &rd));
+		}
+		assert_false(pmv_roce_rdatomic_room(&s));
+	}
+}
+
 int
 main(void)
 {
@@ -225,6 +335,9 @@ main(void)
 		cmocka_unit_test(rdatomic_resize__keeps_the_youngest),
 		cmocka_unit_test(rdatomic_add__overwrites_a_replay),
 		cmocka_unit_test(rdatomic_add__overwrites_the_oldest),
+		cmocka_unit_test(rdatomic_replay__tells_the_value_again),
+		cmocka_unit_test(rdatomic_pending__mixes_in_order),
+		cmocka_unit_test(rdatomic_room__foretells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
