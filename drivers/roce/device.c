@@ -108,5 +108,7 @@ pmv_roce_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
 	attr->max_cqe = PMV_ROCE_CQE_MAX;
 	attr->max_mr = dev->regions.nb_slots;
 	attr->max_mr_size = PMV_ROCE_MR_BYTES_MAX;
+	attr->max_mcast_grp = PMV_MCAST_GROUPS_MAX;
+	attr->max_mcast_qp_attach = PMV_ROCE_MCAST_QPS_MAX;
 	attr->max_msg_size = PMV_MSG_BYTES_MAX;
 }

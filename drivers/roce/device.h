@@ -8,12 +8,13 @@
 
 #include "drivers/roce/worker.h"
 
-#define PMV_ROCE_QP_WR_MAX    16384u
-#define PMV_ROCE_SGE_MAX      16u
-#define PMV_ROCE_INLINE_MAX   512u /* bytes */
-#define PMV_ROCE_CQE_MAX      262144u
-#define PMV_ROCE_QP_MAX       65536u /* per worker */
-#define PMV_ROCE_MR_BYTES_MAX (1ull << 48)
+#define PMV_ROCE_QP_WR_MAX     16384u
+#define PMV_ROCE_SGE_MAX       16u
+#define PMV_ROCE_INLINE_MAX    512u /* bytes */
+#define PMV_ROCE_CQE_MAX       262144u
+#define PMV_ROCE_QP_MAX        65536u /* per worker */
+#define PMV_ROCE_MCAST_QPS_MAX 64u    /* of a group */
+#define PMV_ROCE_MR_BYTES_MAX  (1ull << 48)
 
 /* 4.096 us * 2^n: a poll-mode lcore answers within microseconds, but a shared core can lose its
  * time slice (16.8 ms). */

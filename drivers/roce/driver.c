@@ -8,6 +8,7 @@
 #include "drivers/roce/cq.h"
 #include "drivers/roce/device.h"
 #include "drivers/roce/fault.h"
+#include "drivers/roce/mcast.h"
 #include "drivers/roce/qp.h"
 #include "drivers/roce/rx.h"
 #include "drivers/roce/ud.h"
@@ -43,6 +44,8 @@ static const struct pmv_driver_ops roce_ops = {
 	.qp_free = pmv_roce_qp_free,
 	.qp_query = pmv_roce_qp_query,
 	.qp_neigh_commit = pmv_roce_qp_neigh_commit,
+	.mcast_attach = pmv_roce_mcast_attach,
+	.mcast_detach = pmv_roce_mcast_detach,
 	.worker_stats = pmv_roce_worker_stats,
 	.qp_stats = pmv_roce_qp_stats,
 	.fault_add = pmv_roce_fault_add,

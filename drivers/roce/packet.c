@@ -205,7 +205,7 @@ vlan_is_ours(const struct pmv_device *dev, const struct pmv_eth_ip *ip)
 }
 
 static inline bool
-dest_is_ours(const struct pmv_device *dev, const uint8_t *gid)
+is_ours(const struct pmv_device *dev, const uint8_t *gid)
 {
 	/* addrs-acquire: pairs with the release of nb when an address is added. */
 	uint32_t nb = __atomic_load_n(&dev->addrs.nb, __ATOMIC_ACQUIRE);
@@ -226,7 +226,13 @@ pmv_roce_packet_vlan_is_ours(const struct pmv_roce_worker *w, const struct pmv_r
 bool
 pmv_roce_packet_dest_is_ours(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p)
 {
-	return dest_is_ours(w->base.device, p->ip.dst_gid);
+	return is_ours(w->base.device, p->ip.dst_gid);
+}
+
+bool
+pmv_roce_packet_is_own(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p)
+{
+	return is_ours(w->base.device, p->ip.src_gid);
 }
 
 /* Headers of a frame whose first segment is shorter than they are. Longer ones than scratch holds
@@ -289,10 +295,11 @@ refuse(struct pmv_roce_pkt *p, enum pmv_roce_drop why)
 enum pmv_wire_verdict
 pmv_roce_packet_parse(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_pkt *p)
 {
-	const struct pmv_device *dev = w->base.device;
+	struct pmv_device *dev = w->base.device;
 	enum pmv_wire_verdict v;
 
 	p->m = m;
+	p->group = NULL;
 	v = parse_headers(p);
 	if (unlikely(v != PMV_WIRE_OK))
 		return v;
@@ -304,10 +311,13 @@ pmv_roce_packet_parse(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_
 	p->payload_len = p->roce.payload_len;
 	if (unlikely(!vlan_is_ours(dev, &p->ip)))
 		return refuse(p, PMV_ROCE_DROP_VLAN);
-	/* Multicast is told apart by the QPN; nobody joined a group here. */
-	if (unlikely(!dest_is_ours(dev, p->ip.dst_gid)))
-		return refuse(p, pmv_gid_is_multicast(p->ip.dst_gid) ? PMV_ROCE_DROP_MCAST
-								     : PMV_ROCE_DROP_DEST_ADDR);
+	if (unlikely(!is_ours(dev, p->ip.dst_gid))) {
+		if (!pmv_gid_is_multicast(p->ip.dst_gid))
+			return refuse(p, PMV_ROCE_DROP_DEST_ADDR);
+		p->group = pmv_mcast_group_find(dev, p->ip.dst_gid);
+		if (p->group == NULL)
+			return refuse(p, PMV_ROCE_DROP_MCAST);
+	}
 	if (unlikely(!pmv_pkey_is_match(p->roce.bth.pkey, PMV_PKEY_DEFAULT)))
 		return refuse(p, PMV_ROCE_DROP_PKEY);
 	return PMV_WIRE_OK;

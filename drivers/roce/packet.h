@@ -33,7 +33,8 @@ struct pmv_roce_pkt {
 	const uint8_t *bth;   /* BTH and extension headers, contiguous */
 	uint32_t payload_off; /* from the frame's first byte */
 	uint32_t payload_len; /* without pad */
-	uint8_t drop;         /* enum pmv_roce_drop; set when parse returns PMV_WIRE_NB */
+	struct pmv_mcast_group *group; /* NULL: to an address of ours; set by parse alone */
+	uint8_t drop;                  /* enum pmv_roce_drop; set when parse returns PMV_WIRE_NB */
 	uint8_t scratch[128]; /* headers of a frame whose first segment is shorter than they are */
 };
 
@@ -78,6 +79,8 @@ enum pmv_wire_verdict pmv_roce_packet_parse(
 /* Of a frame that is not RoCE: its tag is the device's; its destination is one of our addresses. */
 bool pmv_roce_packet_vlan_is_ours(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p);
 bool pmv_roce_packet_dest_is_ours(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p);
+/* Its source is. */
+bool pmv_roce_packet_is_own(const struct pmv_roce_worker *w, const struct pmv_roce_pkt *p);
 
 /*
  * Starts a frame in a fresh mbuf: template copied, `hdr_len` bytes (BTH and extension headers)

@@ -12,6 +12,7 @@
 #include "drivers/roce/ack.h"
 #include "drivers/roce/completer.h"
 #include "drivers/roce/fault.h"
+#include "drivers/roce/mcast.h"
 #include "drivers/roce/qp.h"
 #include "drivers/roce/responder.h"
 #include "drivers/roce/uc.h"
@@ -267,6 +268,26 @@ quick(struct pmv_roce_worker *w, struct rte_mbuf *m, uint32_t addr_version, stru
 	return likely(pmv_roce_peer_take(&qp->peer, m, bth_off, p)) ? qp : NULL;
 }
 
+/* To a group that QPs of this device are attached to (RoCEv2 annex A17.4). What was handed over by
+ * another worker has been copied to all of them there, and if it is our own, it was not taken from
+ * the wire. */
+static __rte_noinline enum fate
+mcast_frame(struct pmv_roce_worker *w, const struct pmv_roce_pkt *p, bool from_wire)
+{
+	bool own = pmv_roce_packet_is_own(w, p);
+
+	if (p->roce.bth.dqpn != PMV_QPN_MULTICAST)
+		return drop(w, PMV_ROCE_DROP_QPN);
+	if (p->roce.op->opclass != PMV_OPCLASS_UD)
+		return drop(w, PMV_ROCE_DROP_QP_CLASS);
+	if (own && from_wire)
+		return drop(w, PMV_ROCE_DROP_MCAST_OWN);
+	pmv_roce_mcast_rx(w, p, own);
+	if (from_wire)
+		pmv_roce_mcast_spread(w, p);
+	return FATE_DONE;
+}
+
 static __rte_always_inline enum fate
 frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
 {
@@ -285,6 +306,8 @@ frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
 	v = pmv_roce_packet_parse(w, m, &p);
 	if (unlikely(v != PMV_WIRE_OK))
 		return bad_frame(w, &p, v);
+	if (unlikely(p.group != NULL))
+		return mcast_frame(w, &p, may_hand_over);
 	if (unlikely(p.roce.bth.dqpn == PMV_QPN_GSI))
 		return gsi(w, &p);
 	if (unlikely(p.roce.op->opclass == PMV_OPCLASS_CNP))
@@ -442,4 +465,12 @@ pmv_roce_rx_frame(struct pmv_worker *base, struct rte_mbuf *m)
 	/* What another worker found to be RoCE is not foreign now. */
 	if (fate != FATE_TAKEN)
 		rte_pktmbuf_free(m);
+}
+
+void
+pmv_roce_rx_looped(struct pmv_roce_worker *w)
+{
+	for (uint32_t i = 0; i < w->nb_looped; i++)
+		pmv_roce_rx_frame(&w->base, w->looped[i]);
+	w->nb_looped = 0;
 }

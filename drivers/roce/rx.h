@@ -19,4 +19,7 @@ void pmv_roce_rx_frame(struct pmv_worker *w, struct rte_mbuf *m);
  * any more: freed. */
 void pmv_roce_rx_late(struct pmv_roce_worker *w, struct rte_mbuf *m);
 
+/* Copies of what this worker's QPs sent to multicast groups, for those that want them. */
+void pmv_roce_rx_looped(struct pmv_roce_worker *w);
+
 #endif

@@ -74,6 +74,8 @@ static const struct counter counters[] = {
 	DROP("uc_no_recv", PMV_ROCE_DROP_UC_NO_RECV),
 	DROP("uc_refused", PMV_ROCE_DROP_UC_REFUSED),
 	DROP("mcast", PMV_ROCE_DROP_MCAST),
+	DROP("mcast_own", PMV_ROCE_DROP_MCAST_OWN),
+	DROP("mcast_loop_full", PMV_ROCE_DROP_MCAST_LOOP_FULL),
 	DROP("opcode_unserved", PMV_ROCE_DROP_OPCODE),
 	DROP("seq_silent", PMV_ROCE_DROP_SEQ_SILENT),
 	DROP("dup", PMV_ROCE_DROP_DUP),

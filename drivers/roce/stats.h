@@ -26,11 +26,13 @@ enum pmv_roce_drop {
 	PMV_ROCE_DROP_UD_LEN,
 	PMV_ROCE_DROP_UC_LOST, /* rest of a message of which a packet is missing */
 	PMV_ROCE_DROP_UC_NO_RECV,
-	PMV_ROCE_DROP_UC_REFUSED, /* rights, lengths */
-	PMV_ROCE_DROP_MCAST,
-	PMV_ROCE_DROP_OPCODE,        /* known, but not served here (CNP) */
-	PMV_ROCE_DROP_SEQ_SILENT,    /* ahead of a gap that was NAKed already */
-	PMV_ROCE_DROP_DUP,           /* a duplicate that needs no answer */
+	PMV_ROCE_DROP_UC_REFUSED,      /* rights, lengths */
+	PMV_ROCE_DROP_MCAST,           /* no QP is attached to the group */
+	PMV_ROCE_DROP_MCAST_OWN,       /* what we sent ourselves came back */
+	PMV_ROCE_DROP_MCAST_LOOP_FULL, /* own messages, more than a turn takes */
+	PMV_ROCE_DROP_OPCODE,          /* known, but not served here (CNP) */
+	PMV_ROCE_DROP_SEQ_SILENT,      /* ahead of a gap that was NAKed already */
+	PMV_ROCE_DROP_DUP,             /* a duplicate that needs no answer */
 	PMV_ROCE_DROP_DUP_READ,      /* no matching READ or atomic to replay, or one that differs */
 	PMV_ROCE_DROP_RESP_STALE,    /* response before or outside the window */
 	PMV_ROCE_DROP_RESP_SYNDROME, /* reserved syndrome */

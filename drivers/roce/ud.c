@@ -12,6 +12,7 @@
 
 #include "drivers/roce/completion.h"
 #include "drivers/roce/deliver.h"
+#include "drivers/roce/mcast.h"
 #include "drivers/roce/recv.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/flow_label.h"
@@ -120,6 +121,9 @@ send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe 
 		return rc;
 	}
 	pmv_roce_packet_finish(w, hdr, m); /* one segment: cannot fail */
+	if (unlikely(wqe->remote_qpn == PMV_QPN_MULTICAST))
+		pmv_roce_mcast_loop(
+			w, m, rte_pktmbuf_mtod_offset(m, const uint8_t *, hdr->tmpl.l3_off));
 	pmv_roce_tx_stage(w, m);
 	qp->stats.tx_pkts++;
 	qp->ud_psn = pmv_psn(qp->ud_psn + 1).v;

@@ -89,6 +89,8 @@ pmv_roce_worker_fini(struct pmv_worker *base)
 	}
 	for (; tx->head != tx->tail; tx->head++)
 		rte_pktmbuf_free(tx->ring[tx->head & (PMV_ROCE_TX_RING - 1)]);
+	rte_pktmbuf_free_bulk(w->looped, w->nb_looped);
+	w->nb_looped = 0;
 	pmv_roce_spare_drop(&w->spare);
 	pmv_roce_attach_fini(w);
 	pmv_roce_ack_pool_put(w->ack_pool);
@@ -161,6 +163,8 @@ pmv_roce_worker_run(struct pmv_worker *base)
 	pmv_roce_retry_run(w);
 	if (unlikely(!TAILQ_EMPTY(&w->run)))
 		qps_run(w);
+	if (unlikely(w->nb_looped > 0))
+		pmv_roce_rx_looped(w);
 	if (unlikely(w->fault != NULL))
 		faults_run(w, base->now);
 	if (w->tx.head != w->tx.tail)
@@ -195,7 +199,7 @@ pmv_roce_worker_idle(const struct pmv_worker *base)
 {
 	const struct pmv_roce_worker *w = (const struct pmv_roce_worker *)base;
 
-	return w->tx.head == w->tx.tail && TAILQ_EMPTY(&w->acks) &&
+	return w->tx.head == w->tx.tail && w->nb_looped == 0 && TAILQ_EMPTY(&w->acks) &&
 	       w->attach.out_head == w->attach.out_tail && pmv_roce_fault_held(w) == 0;
 }
 

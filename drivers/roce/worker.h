@@ -19,7 +19,8 @@
 #include "lib/util/idmap.h"
 #include "lib/util/random.h"
 
-#define PMV_ROCE_RX_BURST 32u
+#define PMV_ROCE_RX_BURST   32u
+#define PMV_ROCE_LOOPED_MAX 64u
 
 struct pmv_roce_qp;
 struct pmv_roce_fault;
@@ -52,6 +53,9 @@ struct pmv_roce_worker {
 	TAILQ_HEAD(, pmv_roce_qp) all; /* every committed QP: neighbour changes and fini walk it */
 	struct pmv_roce_attach attach;
 	struct pmv_roce_stats stats;
+	struct rte_mbuf
+		*looped[PMV_ROCE_LOOPED_MAX]; /* copies of what we sent to groups; mcast.c */
+	uint32_t nb_looped;
 	struct pmv_roce_fault *fault; /* NULL: off */
 	bool cq_overrun; /* some CQ did: its QPs are looked for in this turn or the next; cq.c */
 	struct pmv_random random;

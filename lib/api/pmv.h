@@ -18,6 +18,7 @@
 #include "pmv_cq.h"
 #include "pmv_ah.h"
 #include "pmv_qp.h"
+#include "pmv_mcast.h"
 #include "pmv_post.h"
 #include "pmv_worker.h"
 #include "pmv_event.h"

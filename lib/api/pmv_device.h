@@ -52,6 +52,9 @@ struct pmv_device_param {
 	 * Addresses are those of its GID table, next hops the kernel's; the rest of the parameters
 	 * but nb_workers and mr_max says nothing. NULL: none. */
 	const char *ibdev;
+	bool mcast_filter_app; /**< the port's multicast filter is the application's: attaching to
+				  groups leaves it alone (false: it is ours, see
+				  pmv_attach_mcast()) */
 };
 
 struct pmv_ip_addr {
@@ -77,8 +80,10 @@ struct pmv_device_attr {
 	uint32_t max_inline; /**< bytes */
 	uint32_t max_cqe;
 	uint32_t max_mr;
-	uint64_t max_mr_size;  /**< bytes */
-	uint32_t max_msg_size; /**< bytes */
+	uint64_t max_mr_size;         /**< bytes */
+	uint32_t max_msg_size;        /**< bytes */
+	uint32_t max_mcast_grp;       /**< multicast groups with attached QPs; 0 = none */
+	uint32_t max_mcast_qp_attach; /**< QPs of one group */
 	uint16_t nb_gids;
 	uint16_t vlan_id;
 	enum pmv_addr_ownership ownership;

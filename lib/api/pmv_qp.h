@@ -100,7 +100,8 @@ PMV_API int pmv_query_qp(
 
 /**
  * Destroys a QP. It generates no completions; completions of it that are still in a CQ stay there.
- * @return 0; -EPERM the caller does not own the worker; -EBUSY a CM id still holds it, or a
+ * @return 0; -EPERM the caller does not own the worker; -EBUSY a CM id still holds it, it is
+ *         attached to a multicast group, or a
  *         submitted operation of it was not polled to its end.
  * @note Context: owner lcore, or any one thread while detached.
  */

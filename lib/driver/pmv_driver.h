@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include <rte_common.h>
@@ -55,6 +56,40 @@ struct pmv_addr_table {
 	uint32_t nb;
 };
 
+#define PMV_MCAST_GROUPS_MAX 64u
+
+/* A QP in a group. Made and freed by lib/verbs. */
+struct pmv_mcast {
+	struct pmv_qp *qp;
+	struct pmv_mcast_group *group;
+	uint32_t flags;               /* enum pmv_mcast_flags; owner lcore */
+	LIST_ENTRY(pmv_mcast) of_qp;  /* qp->mcasts; under device->lock */
+	LIST_ENTRY(pmv_mcast) member; /* group->members; owner lcore */
+};
+
+/* A multicast group that QPs are attached to. The slots stay, so workers read them without a lock.
+ */
+struct pmv_mcast_group {
+	union pmv_gid gid;     /* zero = free; written under device->lock, in two halves */
+	uint32_t workers;      /* a bit per worker with members; atomic; driver */
+	uint32_t loop_workers; /* with members that want our own messages; atomic; driver */
+	uint32_t nb_qps;       /* under device->lock */
+	LIST_HEAD(, pmv_mcast) members[PMV_WORKERS_MAX]; /* each its worker's owner's */
+};
+
+enum pmv_mcast_filter {
+	PMV_MCAST_FILTER_NONE, /* we did nothing */
+	PMV_MCAST_FILTER_LIST,
+	PMV_MCAST_FILTER_ALL, /* all multicast, because of us */
+	PMV_MCAST_FILTER_PROMISCUOUS,
+};
+
+struct pmv_mcast_table {
+	enum pmv_mcast_filter filter; /* under device->lock */
+	uint32_t nb;                  /* slots ever used: grows only; atomic */
+	struct pmv_mcast_group group[PMV_MCAST_GROUPS_MAX];
+};
+
 /* Base of a device. Written by control threads under `lock` unless said otherwise; workers read
  * what is constant. */
 struct pmv_device {
@@ -82,7 +117,8 @@ struct pmv_device {
 	uint64_t epoch;        /* raised after each key that died (release); workers repeat it in
 				  epoch_seen */
 	uint32_t addr_version; /* raised when addresses or gateways change; atomic */
-	uint32_t placement_warned;       /* NUMA: a bit per kind of warning that was given */
+	uint32_t placement_warned; /* NUMA: a bit per kind of warning that was given */
+	struct pmv_mcast_table mcast;
 	STAILQ_HEAD(, pmv_mr) dying_mrs; /* deregistered, not yet quiescent */
 	STAILQ_ENTRY(pmv_device) next;
 };
@@ -186,6 +222,7 @@ struct pmv_qp {
 	bool destroying; /* under device->lock */
 	bool op_pending; /* a submitted modify or destroy is not finished yet; under device->lock */
 	bool held;       /* a CM id holds it; under device->lock */
+	LIST_HEAD(, pmv_mcast) mcasts; /* groups it is attached to; under device->lock */
 };
 
 /* A prepared modify: the checked attributes with the address resolved. Copied into the op by
@@ -258,6 +295,10 @@ struct pmv_driver_ops {
 	void (*qp_neigh_commit)(struct pmv_worker *w, const union pmv_gid *nexthop_or_dgid,
 		const struct rte_ether_addr *old_mac,
 		const struct rte_ether_addr *new_mac); /* owner: QPs that send to old */
+	/* multicast (UD): owner, under device->lock; lib/verbs keeps groups and limits. NULL: none
+	 */
+	void (*mcast_attach)(struct pmv_qp *qp, struct pmv_mcast *m);
+	void (*mcast_detach)(struct pmv_qp *qp, struct pmv_mcast *m);
 
 	/* observation; any thread reads snapshots */
 	uint32_t (*worker_stats)(const struct pmv_worker *w, struct pmv_stat *stats, uint32_t nb);
@@ -282,6 +323,25 @@ void pmv_driver_register(struct pmv_driver *driver);
 /* First registered driver, or NULL. */
 struct pmv_driver *pmv_driver_first(void);
 struct pmv_driver *pmv_driver_find(const char *name);
+
+/* The group of an address, or NULL. Any thread: what was detached meanwhile is a group without
+ * members. */
+static inline struct pmv_mcast_group *
+pmv_mcast_group_find(struct pmv_device *dev, const uint8_t *gid)
+{
+	uint32_t nb = __atomic_load_n(&dev->mcast.nb, __ATOMIC_ACQUIRE);
+	uint64_t want[2];
+
+	memcpy(want, gid, sizeof(want));
+	for (uint32_t i = 0; i < nb; i++) {
+		const uint64_t *have = (const uint64_t *)(const void *)&dev->mcast.group[i].gid;
+
+		if (__atomic_load_n(&have[0], __ATOMIC_RELAXED) == want[0] &&
+			__atomic_load_n(&have[1], __ATOMIC_RELAXED) == want[1])
+			return &dev->mcast.group[i];
+	}
+	return NULL;
+}
 
 /* Raises an event of a CQ or QP: links it into its worker's list. Owner lcore. */
 static inline void

@@ -11,6 +11,7 @@
 
 #include "lib/util/log.h"
 #include "lib/verbs/device.h"
+#include "lib/verbs/mcast_filter.h"
 #include "lib/wire/gid.h"
 
 uint32_t
@@ -115,11 +116,12 @@ free_slot(const struct pmv_device *dev)
 	return dev->addrs.nb;
 }
 
-/* Tells the connection manager. */
+/* Tells the connection manager, and the port. */
 static void
 changed(struct pmv_device *dev)
 {
 	__atomic_fetch_add(&dev->addr_version, 1, __ATOMIC_RELEASE);
+	pmv_verbs_mcast_filter_refresh(dev);
 }
 
 static int

@@ -73,6 +73,7 @@ fill_base(struct pmv_qp *qp, struct pmv_pd *pd, struct pmv_worker *w,
 	qp->context = a->qp_context;
 	qp->cap = a->cap;
 	qp->event.is_qp = true;
+	LIST_INIT(&qp->mcasts);
 }
 
 /* +1 or -1 on everything that must outlive the QP. Under the lock. */
@@ -441,10 +442,12 @@ free_qp(struct pmv_qp *qp)
 static int
 check_destroy(const struct pmv_qp *qp)
 {
-	if (!qp->held && !is_busy(qp))
+	if (!qp->held && !is_busy(qp) && LIST_EMPTY(&qp->mcasts))
 		return 0;
 	return pmv_log_refuse(-EBUSY, "destroy_qp 0x%06x: qp: %s", qp->qpn,
-		qp->held ? "a CM id holds it" : "another operation is under way");
+		qp->held      ? "a CM id holds it"
+		: is_busy(qp) ? "another operation is under way"
+			      : "it is attached to a multicast group");
 }
 
 static int

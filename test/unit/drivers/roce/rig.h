@@ -114,8 +114,9 @@ rig_close(struct rig *r)
 /* A frame made by hand, from node 0 to node 1 unless said otherwise. */
 struct rig_frame {
 	bool is_v6;
-	uint8_t src; /* last byte of the source address; 0 = 1 */
-	uint8_t dst; /* 0 = 2 */
+	uint8_t src;          /* last byte of the source address; 0 = 1 */
+	uint8_t dst;          /* 0 = 2 */
+	const uint8_t *group; /* 16 bytes: the destination instead; of the family of is_v6 */
 	struct pmv_bth bth;
 	uint8_t ext[32];  /* headers behind the BTH; of the opcode's length */
 	uint32_t payload; /* bytes 0, 1, 2.. */
@@ -149,6 +150,8 @@ rig_frame_write(const struct rig_frame *f, uint8_t *dst)
 	memcpy(p.dst_gid, f->is_v6 ? v6 : v4, 16);
 	p.src_gid[15] = f->src != 0 ? f->src : 1;
 	p.dst_gid[15] = f->dst != 0 ? f->dst : 2;
+	if (f->group != NULL)
+		memcpy(p.dst_gid, f->group, 16);
 	assert_int_equal(pmv_eth_ip_build(dst, &p, &t), 0);
 	bytes = dst + t.hdr_len;
 	bth.padcnt = bth.padcnt != 0 ? bth.padcnt : pmv_bth_pad(f->payload);

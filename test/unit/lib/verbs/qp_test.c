@@ -386,6 +386,18 @@ submit__full_mailbox_is_eagain_and_undone(void **state)
 	assert_int_equal(pmv_destroy_qp(qp), 0);
 }
 
+/* A driver without multicast. */
+static void
+attach_mcast__no_driver_support(void **state)
+{
+	const union pmv_gid gid = { .raw = { 0xff, 5, [15] = 1 } };
+	struct pmv_qp *qp = fake_create_qp(&n, 0, PMV_QPT_UD);
+
+	assert_refused(pmv_attach_mcast(qp, &gid, 0), -ENOTSUP, "no multicast");
+	assert_refused(pmv_detach_mcast(qp, &gid), -ENOTSUP, "no multicast");
+	assert_int_equal(pmv_destroy_qp(qp), 0);
+}
+
 static void
 destroy_qp__while_held_by_a_cm_id(void **state)
 {
@@ -417,6 +429,7 @@ main(void)
 		T(modify_qp_submit__commits_in_the_owners_turn),
 		T(modify_qp_submit__the_state_changed_meanwhile),
 		T(submit__full_mailbox_is_eagain_and_undone),
+		T(attach_mcast__no_driver_support),
 		T(destroy_qp__while_held_by_a_cm_id),
 	};
 
