@@ -106,6 +106,9 @@ pmv_roce_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
 	attr->max_sge = PMV_ROCE_SGE_MAX;
 	attr->max_inline = PMV_ROCE_INLINE_MAX;
 	attr->max_cqe = PMV_ROCE_CQE_MAX;
+	attr->max_srq = PMV_ROCE_SRQ_MAX;
+	attr->max_srq_wr = PMV_ROCE_SRQ_WR_MAX;
+	attr->max_srq_sge = PMV_ROCE_SGE_MAX;
 	attr->max_mr = dev->regions.nb_slots;
 	attr->max_mr_size = PMV_ROCE_MR_BYTES_MAX;
 	attr->max_mcast_grp = PMV_MCAST_GROUPS_MAX;

@@ -14,6 +14,8 @@
 #define PMV_ROCE_CQE_MAX       262144u
 #define PMV_ROCE_QP_MAX        65536u /* per worker */
 #define PMV_ROCE_MCAST_QPS_MAX 64u    /* of a group */
+#define PMV_ROCE_SRQ_MAX       4096u  /* per worker */
+#define PMV_ROCE_SRQ_WR_MAX    65536u
 #define PMV_ROCE_MR_BYTES_MAX  (1ull << 48)
 
 /* 4.096 us * 2^n: a poll-mode lcore answers within microseconds, but a shared core can lose its

@@ -11,6 +11,7 @@
 #include "drivers/roce/mcast.h"
 #include "drivers/roce/qp.h"
 #include "drivers/roce/rx.h"
+#include "drivers/roce/srq.h"
 #include "drivers/roce/ud.h"
 #include "drivers/roce/worker.h"
 
@@ -36,6 +37,12 @@ static const struct pmv_driver_ops roce_ops = {
 	.cq_create = pmv_roce_cq_create,
 	.cq_free = pmv_roce_cq_free,
 	.cq_query = pmv_roce_cq_query,
+	.srq_create = pmv_roce_srq_create,
+	.srq_modify_prepare = pmv_roce_srq_modify_prepare,
+	.srq_modify_commit = pmv_roce_srq_modify_commit,
+	.srq_modify_end = pmv_roce_srq_modify_end,
+	.srq_free = pmv_roce_srq_free,
+	.srq_query = pmv_roce_srq_query,
 	.qp_create = pmv_roce_qp_create,
 	.qp_create_commit = pmv_roce_qp_create_commit,
 	.qp_modify_prepare = pmv_roce_qp_modify_prepare,

@@ -12,13 +12,35 @@
 #include "drivers/roce/cq.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
+#include "drivers/roce/srq.h"
 #include "drivers/roce/uc.h"
 #include "drivers/roce/ud.h"
 #include "lib/util/log.h"
 
+/* Its receives are posted on the SRQ. */
+static int
+refuse_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)
+{
+	return nb == 0 ? 0 : -EINVAL;
+}
+
 static const struct pmv_qp_ops rc_ops = { pmv_roce_requester_post, pmv_roce_post_recv };
 static const struct pmv_qp_ops uc_ops = { pmv_roce_uc_post, pmv_roce_post_recv };
 static const struct pmv_qp_ops ud_ops = { pmv_roce_ud_post, pmv_roce_post_recv };
+static const struct pmv_qp_ops rc_srq_ops = { pmv_roce_requester_post, refuse_recv };
+static const struct pmv_qp_ops uc_srq_ops = { pmv_roce_uc_post, refuse_recv };
+static const struct pmv_qp_ops ud_srq_ops = { pmv_roce_ud_post, refuse_recv };
+
+static int
+rq_init(struct pmv_roce_qp *qp, struct pmv_qp_init_attr *attr, int socket_id)
+{
+	struct pmv_qp_cap one = { .max_recv_wr = 1 };
+
+	if (attr->srq == NULL)
+		return pmv_roce_rq_init(&qp->rq, &attr->cap, socket_id);
+	one.max_recv_sge = pmv_roce_srq(attr->srq)->rq.max_sge;
+	return pmv_roce_rq_init(&qp->rq, &one, socket_id);
+}
 
 static const struct pmv_qp_ops *
 ops_of(enum pmv_qp_type type)
@@ -33,6 +55,15 @@ ops_of(enum pmv_qp_type type)
 	default:
 		return NULL;
 	}
+}
+
+/* The type is one of those above. */
+static const struct pmv_qp_ops *
+ops_with_srq(enum pmv_qp_type type)
+{
+	if (type == PMV_QPT_RC)
+		return &rc_srq_ops;
+	return type == PMV_QPT_UC ? &uc_srq_ops : &ud_srq_ops;
 }
 
 int
@@ -54,7 +85,7 @@ pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_i
 		return -ENOMEM;
 	err = pmv_roce_sq_init(&qp->sq, &attr->cap, is_ud, base_w->socket_id);
 	if (err == 0)
-		err = pmv_roce_rq_init(&qp->rq, &attr->cap, base_w->socket_id);
+		err = rq_init(qp, attr, base_w->socket_id);
 	if (err == 0)
 		err = pmv_idmap_alloc(&w->qps, &qp->base.qpn);
 	if (err != 0) {
@@ -63,7 +94,7 @@ pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_i
 		rte_free(qp);
 		return err;
 	}
-	qp->base.ops = ops_of(attr->qp_type);
+	qp->base.ops = attr->srq == NULL ? ops_of(attr->qp_type) : ops_with_srq(attr->qp_type);
 	qp->op_base = attr->qp_type == PMV_QPT_UC ? PMV_OPCODE_UC_BASE : 0;
 	qp->base.worker = base_w;
 	qp->base.pd = pd;
@@ -71,10 +102,11 @@ pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_i
 	qp->base.state = PMV_QPS_RESET;
 	qp->base.send_cq = attr->send_cq;
 	qp->base.recv_cq = attr->recv_cq;
+	qp->base.srq = attr->srq;
 	qp->base.sq_sig_all = attr->sq_sig_all;
 	qp->base.context = attr->qp_context;
 	qp->base.cap = attr->cap;
-	qp->base.event.is_qp = true;
+	qp->base.event.kind = PMV_EVENT_SOURCE_QP;
 	pmv_timer_init(&qp->retry.timer, 0, qp->base.qpn);
 	*ret_qp = &qp->base;
 	return 0;
@@ -262,6 +294,8 @@ pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	sq->snd = sq->head;
 	pmv_roce_completion_run(qp);
 	pmv_roce_qp_flush_rq(qp);
+	if (qp->base.srq != NULL) /* its receives have completed: what it had taken was flushed */
+		pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_QP_LAST_WQE_REACHED);
 	/* a NAK that is owed still leaves, behind the READ responses of requests before it */
 	if (!qp->ack.owed || qp->ack.syndrome == PMV_SYNDROME_ACK_NO_CREDIT) {
 		pmv_roce_ack_drop(w, qp); /* not ahead of a READ that will not be answered */

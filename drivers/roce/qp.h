@@ -129,7 +129,7 @@ void pmv_roce_qp_schedule(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 /* SQD: every request that was begun is acknowledged, and none is half sent. */
 bool pmv_roce_qp_drained(const struct pmv_roce_qp *qp);
 
-/* Flushes posted receives with WR_FLUSH_ERR. */
+/* Flushes with WR_FLUSH_ERR what is posted on the QP, or what it has taken of its SRQ. */
 void pmv_roce_qp_flush_rq(struct pmv_roce_qp *qp);
 
 #endif

@@ -50,7 +50,7 @@ post_one(struct pmv_roce_rq *rq, const struct pmv_recv_wr *wr)
 		return -EINVAL;
 	if (rq->head - rq->tail >= rq->max_wr)
 		return -ENOMEM;
-	e = (struct pmv_roce_rwqe *)(rq->ring + (size_t)(rq->head & rq->mask) * rq->stride);
+	e = pmv_roce_rq_place(rq);
 	for (uint32_t i = 0; i < wr->num_sge; i++) {
 		e->sge[i] = wr->sg_list[i];
 		length += wr->sg_list[i].length;
@@ -65,20 +65,29 @@ post_one(struct pmv_roce_rq *rq, const struct pmv_recv_wr *wr)
 }
 
 int
-pmv_roce_post_recv(struct pmv_qp *base, const struct pmv_recv_wr *wr, uint32_t nb)
+pmv_roce_rq_post(struct pmv_roce_rq *rq, const struct pmv_recv_wr *wr, uint32_t nb)
 {
-	struct pmv_roce_qp *qp = pmv_roce_qp(base);
 	uint32_t i;
 	int err = 0;
 
-	if (base->state == PMV_QPS_RESET)
-		return nb == 0 ? 0 : -ENOTCONN;
 	for (i = 0; i < nb; i++) {
-		err = post_one(&qp->rq, &wr[i]);
+		err = post_one(rq, &wr[i]);
 		if (err != 0)
 			break;
 	}
+	return i > 0 ? (int)i : err;
+}
+
+int
+pmv_roce_post_recv(struct pmv_qp *base, const struct pmv_recv_wr *wr, uint32_t nb)
+{
+	struct pmv_roce_qp *qp = pmv_roce_qp(base);
+	int rc;
+
+	if (base->state == PMV_QPS_RESET)
+		return nb == 0 ? 0 : -ENOTCONN;
+	rc = pmv_roce_rq_post(&qp->rq, wr, nb);
 	if (base->state == PMV_QPS_ERR)
 		pmv_roce_qp_flush_rq(qp);
-	return i > 0 ? (int)i : err;
+	return rc;
 }

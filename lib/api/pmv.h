@@ -20,6 +20,7 @@
 #include "pmv_qp.h"
 #include "pmv_mcast.h"
 #include "pmv_post.h"
+#include "pmv_srq.h"
 #include "pmv_worker.h"
 #include "pmv_event.h"
 #include "pmv_fault.h"

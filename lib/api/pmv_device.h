@@ -79,6 +79,9 @@ struct pmv_device_attr {
 	uint32_t max_sge;
 	uint32_t max_inline; /**< bytes */
 	uint32_t max_cqe;
+	uint32_t max_srq;     /**< per worker; 0: the driver has no SRQs */
+	uint32_t max_srq_wr;  /**< receives of an SRQ */
+	uint32_t max_srq_sge; /**< SGEs of a receive of an SRQ */
 	uint32_t max_mr;
 	uint64_t max_mr_size;         /**< bytes */
 	uint32_t max_msg_size;        /**< bytes */

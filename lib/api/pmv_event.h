@@ -14,26 +14,29 @@ extern "C" {
 
 enum pmv_event_type {
 	PMV_EVENT_CQ_ERR = 0,
-	PMV_EVENT_QP_FATAL = 1,      /**< not raised by the software driver */
-	PMV_EVENT_QP_REQ_ERR = 2,    /**< responder answered NAK invalid request */
-	PMV_EVENT_QP_ACCESS_ERR = 3, /**< responder answered NAK remote access error */
-	PMV_EVENT_COMM_EST = 4,      /**< first request arrived in RTR */
-	PMV_EVENT_SQ_DRAINED = 5,    /**< in SQD, when it was asked for */
-	PMV_EVENT_SRQ_ERR = 14,
-	PMV_EVENT_SRQ_LIMIT_REACHED = 15,
-	PMV_EVENT_QP_LAST_WQE_REACHED = 16, /**< a QP in ERR takes no more from its SRQ */
+	PMV_EVENT_QP_FATAL = 1,             /**< not raised by the software driver */
+	PMV_EVENT_QP_REQ_ERR = 2,           /**< responder answered NAK invalid request */
+	PMV_EVENT_QP_ACCESS_ERR = 3,        /**< responder answered NAK remote access error */
+	PMV_EVENT_COMM_EST = 4,             /**< first request arrived in RTR */
+	PMV_EVENT_SQ_DRAINED = 5,           /**< in SQD, when it was asked for */
+	PMV_EVENT_SRQ_ERR = 14,             /**< not raised by the software driver */
+	PMV_EVENT_SRQ_LIMIT_REACHED = 15,   /**< once, then the limit is to be armed again */
+	PMV_EVENT_QP_LAST_WQE_REACHED = 16, /**< a QP with an SRQ went to ERR: it takes no more
+					       receives, and what it had taken has completed */
 	PMV_EVENT_MR_RELEASED = 64,         /**< pmverbs' own: see pmv_dereg_mr() */
 };
 
 struct pmv_event {
 	enum pmv_event_type type;
 	uint32_t qp_num; /**< QP events */
-	void *context;   /**< of the QP, CQ or MR */
-	void *object;    /**< struct pmv_qp or pmv_cq; NULL for MR_RELEASED (the handle is gone) */
+	void *context;   /**< of the QP, CQ, SRQ or MR */
+	void *object;    /**< struct pmv_qp, pmv_cq or pmv_srq; NULL for MR_RELEASED (the handle is
+			    gone) */
 };
 
-/** Takes one event of this worker's CQs and QPs. @return 1, or 0 when there is none. @note Context:
- * owner lcore. */
+/** Takes one event of this worker's CQs, QPs and SRQs. The record is a copy: nothing is to be
+ * acknowledged, and it stays valid when the object is destroyed. @return 1, or 0 when there is
+ * none. @note Context: owner lcore. */
 PMV_API int pmv_worker_get_event(struct pmv_worker *worker, struct pmv_event *ret_event);
 
 /** Takes one event of the device (MR_RELEASED). @return 1 or 0. @note Context: any thread. */

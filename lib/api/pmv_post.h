@@ -92,7 +92,7 @@ pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)
 /**
  * Posts receive requests, in order. Legal from INIT on.
  * @return as pmv_post_send(): count, or -ENOMEM (also when the QP has no receive queue), -EINVAL
- * too many SGEs, -ENOTCONN (RESET).
+ * too many SGEs, or the QP has an SRQ: its receives are posted there, -ENOTCONN (RESET).
  */
 static inline int
 pmv_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)

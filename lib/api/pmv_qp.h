@@ -16,7 +16,7 @@ extern "C" {
 
 struct pmv_qp_cap {
 	uint32_t max_send_wr;     /**< >= 1 */
-	uint32_t max_recv_wr;     /**< may be 0 */
+	uint32_t max_recv_wr;     /**< may be 0; with an SRQ not looked at, and reported as 0 */
 	uint32_t max_send_sge;    /**< 1..device max_sge */
 	uint32_t max_recv_sge;    /**< 1..device max_sge when max_recv_wr > 0 */
 	uint32_t max_inline_data; /**< bytes */
@@ -100,6 +100,8 @@ PMV_API int pmv_query_qp(
 
 /**
  * Destroys a QP. It generates no completions; completions of it that are still in a CQ stay there.
+ * A receive that it took from its SRQ and has not finished is gone; so it is when the QP goes to
+ * RESET.
  * @return 0; -EPERM the caller does not own the worker; -EBUSY a CM id still holds it, it is
  *         attached to a multicast group, or a
  *         submitted operation of it was not polled to its end.
@@ -126,6 +128,8 @@ PMV_API enum pmv_qp_type pmv_qp_get_type(const struct pmv_qp *qp);
 PMV_API enum pmv_qp_state pmv_qp_get_state(const struct pmv_qp *qp);
 PMV_API struct pmv_worker *pmv_qp_get_worker(const struct pmv_qp *qp);
 PMV_API struct pmv_pd *pmv_qp_get_pd(const struct pmv_qp *qp);
+/** @return the SRQ it was created with, or NULL. */
+PMV_API struct pmv_srq *pmv_qp_get_srq(const struct pmv_qp *qp);
 
 #ifdef __cplusplus
 }

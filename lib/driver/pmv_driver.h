@@ -123,12 +123,19 @@ struct pmv_device {
 	STAILQ_ENTRY(pmv_device) next;
 };
 
-/* An asynchronous event source: embedded in CQs and QPs, linked into the worker's list while bits
- * are pending. */
+/* What an event source lies in. */
+enum pmv_event_source_kind {
+	PMV_EVENT_SOURCE_CQ,
+	PMV_EVENT_SOURCE_QP,
+	PMV_EVENT_SOURCE_SRQ,
+};
+
+/* An asynchronous event source: embedded in CQs, QPs and SRQs, linked into the worker's list while
+ * bits are pending. */
 struct pmv_event_source {
 	TAILQ_ENTRY(pmv_event_source) link;
 	uint32_t pending; /* bit per enum pmv_event_type; owner lcore */
-	bool is_qp;       /* the source lies in a pmv_qp, else in a pmv_cq */
+	uint8_t kind;     /* enum pmv_event_source_kind */
 };
 
 /* Base of a worker. Owner lcore unless said otherwise. */
@@ -148,15 +155,16 @@ struct pmv_worker {
 	struct rte_mempool *pool;    /* data frames, the application's */
 	struct pmv_mailbox *mailbox; /* commands of control threads */
 	TAILQ_HEAD(, pmv_event_source) events;
-	uint32_t nb_cqs; /* under device->lock */
-	uint32_t nb_qps; /* under device->lock */
-	uint64_t owner;  /* thread id; 0 detached; see lib/lcore/owner.h */
+	uint32_t nb_cqs;  /* under device->lock */
+	uint32_t nb_qps;  /* under device->lock */
+	uint32_t nb_srqs; /* under device->lock */
+	uint64_t owner;   /* thread id; 0 detached; see lib/lcore/owner.h */
 };
 
 /* Base of a protection domain. */
 struct pmv_pd {
 	struct pmv_device *device;
-	uint32_t refs; /* MRs, AHs, QPs; under device->lock */
+	uint32_t refs; /* MRs, AHs, SRQs, QPs; under device->lock */
 };
 
 /* Base of a memory region. Constant after registration. */
@@ -185,6 +193,24 @@ struct pmv_cq {
 	struct pmv_event_source event;
 };
 
+/* Base of a shared receive queue. */
+struct pmv_srq {
+	const struct pmv_srq_ops *ops; /* must stay first: the inline of pmv_srq.h reads it */
+	struct pmv_worker *worker;
+	struct pmv_pd *pd;
+	void *context;
+	uint32_t refs;               /* QPs; under device->lock */
+	struct pmv_srq_attr created; /* what create gave; constant */
+	struct pmv_event_source event;
+};
+
+/* A modify of an SRQ on its way. */
+struct pmv_srq_modify {
+	uint32_t mask;            /* enum pmv_srq_attr_mask */
+	struct pmv_srq_attr attr; /* as asked for */
+	void *driver_data;        /* what prepare allocated, after the commit what end frees */
+};
+
 /* A resolved address: what frames of a QP or AH carry. */
 struct pmv_av {
 	union pmv_gid dgid;
@@ -209,6 +235,7 @@ struct pmv_qp {
 	struct pmv_worker *worker;
 	struct pmv_cq *send_cq;
 	struct pmv_cq *recv_cq;
+	struct pmv_srq *srq; /* NULL: a receive queue of its own */
 	struct pmv_pd *pd;
 	uint32_t qpn;
 	uint8_t state; /* enum pmv_qp_state; owner lcore writes, others read a snapshot */
@@ -280,6 +307,17 @@ struct pmv_driver_ops {
 	int (*cq_create)(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq); /* prepare */
 	void (*cq_free)(struct pmv_cq *cq);                                           /* prepare */
 	void (*cq_query)(const struct pmv_cq *cq, struct pmv_cq_attr *attr);          /* owner */
+	/* shared receive queues: srq_create NULL: the driver has none. Sizes and limit are within
+	 * the device's; create writes back what was allocated; query fills all of attr. */
+	int (*srq_create)(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_srq_attr *attr,
+		struct pmv_srq **ret_srq); /* prepare */
+	int (*srq_modify_prepare)(struct pmv_srq *srq, struct pmv_srq_modify *m);
+	/* owner; in time of what is posted. -EINVAL: more is posted than max_wr */
+	int (*srq_modify_commit)(struct pmv_srq *srq, struct pmv_srq_modify *m);
+	/* prepare: after each prepare that succeeded, committed or not */
+	void (*srq_modify_end)(struct pmv_srq *srq, struct pmv_srq_modify *m);
+	void (*srq_free)(struct pmv_srq *srq);                                   /* prepare */
+	void (*srq_query)(const struct pmv_srq *srq, struct pmv_srq_attr *attr); /* owner */
 	int (*qp_create)(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *attr,
 		struct pmv_qp **ret_qp);             /* prepare: allots the QPN */
 	void (*qp_create_commit)(struct pmv_qp *qp); /* frames find it from here on */
@@ -343,7 +381,7 @@ pmv_mcast_group_find(struct pmv_device *dev, const uint8_t *gid)
 	return NULL;
 }
 
-/* Raises an event of a CQ or QP: links it into its worker's list. Owner lcore. */
+/* Raises an event of a CQ, QP or SRQ: links it into its worker's list. Owner lcore. */
 static inline void
 pmv_event_raise(struct pmv_worker *w, struct pmv_event_source *src, enum pmv_event_type type)
 {

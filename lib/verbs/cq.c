@@ -48,7 +48,7 @@ pmv_create_cq(struct pmv_worker *w, uint32_t cqe, void *context, struct pmv_cq *
 		return rc;
 	cq->worker = w;
 	cq->context = context;
-	cq->event.is_qp = false;
+	cq->event.kind = PMV_EVENT_SOURCE_CQ;
 	*ret_cq = cq;
 	return 0;
 }

@@ -18,16 +18,21 @@
 static void
 fill(struct pmv_event *e, struct pmv_event_source *src)
 {
-	if (src->is_qp) {
+	e->qp_num = 0;
+	if (src->kind == PMV_EVENT_SOURCE_QP) {
 		struct pmv_qp *qp = OBJECT(src, struct pmv_qp, event);
 
 		e->qp_num = qp->qpn;
 		e->context = qp->context;
 		e->object = qp;
+	} else if (src->kind == PMV_EVENT_SOURCE_SRQ) {
+		struct pmv_srq *srq = OBJECT(src, struct pmv_srq, event);
+
+		e->context = srq->context;
+		e->object = srq;
 	} else {
 		struct pmv_cq *cq = OBJECT(src, struct pmv_cq, event);
 
-		e->qp_num = 0;
 		e->context = cq->context;
 		e->object = cq;
 	}

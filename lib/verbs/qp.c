@@ -48,6 +48,10 @@ create_problem(
 		return "attr.send_cq is of another worker";
 	if (a->recv_cq->worker != w)
 		return "attr.recv_cq is of another worker";
+	if (a->srq != NULL && a->srq->worker != w)
+		return "attr.srq is of another worker";
+	if (a->srq != NULL && a->srq->pd != pd)
+		return "attr.srq is of another pd";
 	return NULL;
 }
 
@@ -68,11 +72,12 @@ fill_base(struct pmv_qp *qp, struct pmv_pd *pd, struct pmv_worker *w,
 	qp->pd = pd;
 	qp->send_cq = a->send_cq;
 	qp->recv_cq = a->recv_cq;
+	qp->srq = a->srq;
 	qp->type = (uint8_t)a->qp_type;
 	qp->sq_sig_all = a->sq_sig_all;
 	qp->context = a->qp_context;
 	qp->cap = a->cap;
-	qp->event.is_qp = true;
+	qp->event.kind = PMV_EVENT_SOURCE_QP;
 	LIST_INIT(&qp->mcasts);
 }
 
@@ -83,6 +88,8 @@ add_refs(struct pmv_qp *qp, int n)
 	qp->pd->refs += (uint32_t)n;
 	qp->send_cq->refs += (uint32_t)n;
 	qp->recv_cq->refs += (uint32_t)n;
+	if (qp->srq != NULL)
+		qp->srq->refs += (uint32_t)n;
 	qp->worker->nb_qps += (uint32_t)n;
 }
 
@@ -99,8 +106,10 @@ create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *a, stru
 	if (a->qp_type < PMV_QPT_RC || a->qp_type > PMV_QPT_UD)
 		return pmv_log_refuse(
 			-ENOTSUP, "create_qp: attr.qp_type %d is not RC, UC or UD", a->qp_type);
-	if (a->srq != NULL)
-		return pmv_log_refuse(-ENOTSUP, "create_qp: attr.srq: no driver has one yet");
+	if (a->srq != NULL) { /* a receive queue of its own is not asked for */
+		a->cap.max_recv_wr = 0;
+		a->cap.max_recv_sge = 0;
+	}
 	pmv_verbs_device_attr(w->device, &limits);
 	problem = pmv_verbs_qp_cap_check(&limits, &a->cap);
 	if (problem != NULL)
@@ -130,6 +139,9 @@ pmv_create_qp(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *
 
 	if (PMV_ANY_NULL("create_qp", "pd worker attr ret_qp", pd, w, attr, ret_qp))
 		return -EINVAL;
+	if (attr->srq != NULL && w->ops->srq_create == NULL)
+		return pmv_log_refuse(-ENOTSUP, "create_qp: attr.srq: driver %s has no SRQs",
+			w->device->driver->name);
 	problem = create_problem(pd, w, attr);
 	if (problem != NULL)
 		return pmv_log_refuse(-EINVAL, "create_qp: %s", problem);
@@ -409,6 +421,7 @@ pmv_query_qp(struct pmv_qp *qp, struct pmv_qp_attr *ret_attr, struct pmv_qp_init
 		*ret_init = (struct pmv_qp_init_attr){
 			.send_cq = qp->send_cq,
 			.recv_cq = qp->recv_cq,
+			.srq = qp->srq,
 			.cap = qp->cap,
 			.qp_type = (enum pmv_qp_type)qp->type,
 			.sq_sig_all = qp->sq_sig_all,
@@ -564,6 +577,12 @@ struct pmv_worker *
 pmv_qp_get_worker(const struct pmv_qp *qp)
 {
 	return qp->worker;
+}
+
+struct pmv_srq *
+pmv_qp_get_srq(const struct pmv_qp *qp)
+{
+	return qp->srq;
 }
 
 struct pmv_pd *

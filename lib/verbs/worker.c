@@ -175,9 +175,10 @@ destroy(struct pmv_worker *w)
 {
 	struct pmv_device *dev = w->device;
 
-	if (w->nb_qps > 0 || w->nb_cqs > 0)
-		return pmv_log_refuse(-EBUSY, "worker_destroy: %u QPs and %u CQs live on worker %u",
-			w->nb_qps, w->nb_cqs, w->index);
+	if (w->nb_qps > 0 || w->nb_cqs > 0 || w->nb_srqs > 0)
+		return pmv_log_refuse(-EBUSY,
+			"worker_destroy: %u QPs, %u CQs and %u SRQs live on worker %u", w->nb_qps,
+			w->nb_cqs, w->nb_srqs, w->index);
 	/* The claim keeps others out until it is gone. */
 	if (pmv_lcore_owner_claim(w) < 0)
 		return pmv_log_refuse(-EBUSY, "worker_destroy: worker %u is attached", w->index);

@@ -54,6 +54,9 @@ device_query(struct pmv_device *dev, struct pmv_device_attr *a)
 	a->max_sge = 8;
 	a->max_inline = 256;
 	a->max_cqe = 4096;
+	a->max_srq = 4;
+	a->max_srq_wr = 1024;
+	a->max_srq_sge = 5;
 }
 
 static int
@@ -212,6 +215,62 @@ cq_query(const struct pmv_cq *cq, struct pmv_cq_attr *attr)
 }
 
 static int
+srq_create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_srq_attr *attr,
+	struct pmv_srq **ret_srq)
+{
+	struct fake_srq *srq;
+
+	if (fake.srq_create != 0)
+		return answer(fake.srq_create);
+	srq = calloc(1, sizeof(*srq));
+	assert_non_null(srq);
+	attr->max_wr = rte_align32pow2(attr->max_wr);
+	srq->attr = *attr;
+	fake.nb_srqs++;
+	*ret_srq = &srq->base;
+	return 0;
+}
+
+static int
+srq_modify_prepare(struct pmv_srq *srq, struct pmv_srq_modify *m)
+{
+	return answer(fake.srq_prepare);
+}
+
+static int
+srq_modify_commit(struct pmv_srq *srq, struct pmv_srq_modify *m)
+{
+	struct pmv_srq_attr *a = &((struct fake_srq *)srq)->attr;
+
+	if (fake.srq_commit != 0)
+		return fake.srq_commit;
+	if (m->mask & PMV_SRQ_MAX_WR)
+		a->max_wr = rte_align32pow2(m->attr.max_wr);
+	if (m->mask & PMV_SRQ_LIMIT)
+		a->srq_limit = m->attr.srq_limit;
+	return 0;
+}
+
+static void
+srq_modify_end(struct pmv_srq *srq, struct pmv_srq_modify *m)
+{
+	fake.nb_srq_ends++;
+}
+
+static void
+srq_free(struct pmv_srq *srq)
+{
+	fake.nb_srqs--;
+	free(srq);
+}
+
+static void
+srq_query(const struct pmv_srq *srq, struct pmv_srq_attr *attr)
+{
+	*attr = ((const struct fake_srq *)srq)->attr;
+}
+
+static int
 qp_create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_init_attr *attr,
 	struct pmv_qp **ret_qp)
 {
@@ -359,6 +418,12 @@ static const struct pmv_driver_ops ops = {
 	.cq_create = cq_create,
 	.cq_free = cq_free,
 	.cq_query = cq_query,
+	.srq_create = srq_create,
+	.srq_modify_prepare = srq_modify_prepare,
+	.srq_modify_commit = srq_modify_commit,
+	.srq_modify_end = srq_modify_end,
+	.srq_free = srq_free,
+	.srq_query = srq_query,
 	.qp_create = qp_create,
 	.qp_create_commit = qp_create_commit,
 	.qp_modify_prepare = qp_modify_prepare,
@@ -459,8 +524,9 @@ fake_node_close(struct fake_node *n)
 	assert_int_equal(pmv_dealloc_pd(n->pd), 0);
 	assert_int_equal(pmv_device_close(n->dev), 0);
 	assert_int_equal(pmv_test_link_close(n->link), 0);
-	assert_int_equal(
-		fake.nb_devices + fake.nb_workers + fake.nb_mrs + fake.nb_cqs + fake.nb_qps, 0);
+	assert_int_equal(fake.nb_devices + fake.nb_workers + fake.nb_mrs + fake.nb_cqs +
+				 fake.nb_qps + fake.nb_srqs,
+		0);
 }
 
 struct pmv_qp *

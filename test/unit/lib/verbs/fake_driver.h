@@ -33,6 +33,11 @@ struct fake_mr {
 	uint32_t frames_out; /* atomic */
 };
 
+struct fake_srq {
+	struct pmv_srq base;
+	struct pmv_srq_attr attr;
+};
+
 struct fake_qp {
 	struct pmv_qp base;
 	bool linked;
@@ -43,11 +48,12 @@ struct fake_qp {
 /* Errors to return, limits, and what is alive. */
 struct fake_state {
 	int device_init, worker_init, mr_reg, cq_create, qp_create, modify_prepare, modify_commit,
-		ah_init, fault_add, fault_clear;
+		ah_init, fault_add, fault_clear, srq_create, srq_prepare, srq_commit;
 	bool tells; /* the driver logs the cause before it returns an error */
 	int probe;
-	uint32_t nb_devices, nb_workers, nb_mrs, nb_cqs, nb_qps, nb_linked;
+	uint32_t nb_devices, nb_workers, nb_mrs, nb_cqs, nb_qps, nb_linked, nb_srqs;
 	uint32_t nb_aborts;
+	uint32_t nb_srq_ends; /* srq_modify_end calls */
 	uint32_t next_qpn;
 	struct pmv_fault_rule rule;
 	uint64_t rule_seed;

@@ -144,7 +144,6 @@ create_qp__refuses(void **state)
 	BAD(send_cq, NULL, -EINVAL, "send_cq");
 	BAD(recv_cq, NULL, -EINVAL, "recv_cq");
 	BAD(qp_type, (enum pmv_qp_type)1, -ENOTSUP, "qp_type");
-	BAD(srq, (struct pmv_srq *)&other, -ENOTSUP, "srq");
 	BAD(qp_type, (enum pmv_qp_type)9, -ENOTSUP, "qp_type");
 	BAD(cap.max_send_wr, 0, -EINVAL, "max_send_wr");
 	BAD(cap.max_recv_wr, 2000, -EINVAL, "max_recv_wr");
