@@ -140,7 +140,7 @@ connect_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 	conn->retry_count = p->retry_count;
 	conn->rnr_retry_sent = p->rnr_retry_count;
 	conn->rnr_retry = p->rnr_retry_count; /* until the REP tells */
-	conn->srq = 0;
+	conn->srq = pmv_qp_get_srq(id->bridge.qp) != NULL;
 	conn->req_ack_timeout = pmv_cm_connect_ack_timeout(facts->local_ack_delay, lifetime);
 	conn->ack_timeout = conn->req_ack_timeout;
 	conn->hold_code = id->options & PMV_CM_OPT_TIMERS ? id->response_timeout
@@ -202,7 +202,7 @@ accept_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 	conn->initiator_depth = min_u8(min_u8(p->initiator_depth, max), conn->peer_resources);
 	conn->flow_control = p->flow_control != 0;
 	conn->rnr_retry_sent = p->rnr_retry_count;
-	conn->srq = 0;
+	conn->srq = pmv_qp_get_srq(id->bridge.qp) != NULL;
 	if (id->options & PMV_CM_OPT_ACK_TIMEOUT)
 		conn->ack_timeout = id->ack_timeout;
 	if (id->options & PMV_CM_OPT_TOS)
