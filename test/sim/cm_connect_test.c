@@ -494,6 +494,54 @@ cm_connect__two_ports_of_one_cm(void **state)
 	}
 }
 
+/* REQ byte 51 bit 3 and REP byte 27 bit 4 tell of the sender's own QP, and reach the other side's
+ * application. */
+static void
+srq_bit(bool active_has, bool passive_has)
+{
+	const struct cm_lab_param param = { 0 };
+	struct pmv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	const struct cm_lab_frame *req, *rep;
+	struct cm_lab_pair p;
+
+	cm_lab_open(&lab, &param);
+	for (int side = 0; side < 2; side++) {
+		struct pmv_test_node *n = &lab.pair.node[side];
+
+		if (side == 0 ? active_has : passive_has)
+			assert_int_equal(
+				pmv_create_srq(n->pd, n->worker[0], &init, &lab.srq[side]), 0);
+	}
+	p = cm_lab_established(&lab, "192.168.10.2");
+	assert_ptr_equal(pmv_qp_get_srq(pmv_cm_id_qp(p.a)), lab.srq[0]);
+	assert_ptr_equal(pmv_qp_get_srq(pmv_cm_id_qp(p.b)), lab.srq[1]);
+	req = cm_lab_sent(&lab, 0, PMV_CM_ATTR_REQ, 0);
+	rep = cm_lab_sent(&lab, 1, PMV_CM_ATTR_REP, 0);
+	assert_int_equal(req->mad[PMV_MAD_HDR_LEN + 51] & 0x08, active_has ? 0x08 : 0);
+	assert_int_equal(rep->mad[PMV_MAD_HDR_LEN + 27] & 0x10, passive_has ? 0x10 : 0);
+	assert_int_equal(cm_lab_last(&lab, 1, PMV_CM_EVENT_CONNECT_REQUEST)->param.srq, active_has);
+	assert_int_equal(cm_lab_last(&lab, 0, PMV_CM_EVENT_ESTABLISHED)->param.srq, passive_has);
+	cm_lab_destroy(&lab, 0, p.a);
+	cm_lab_run(&lab, 1000);
+	cm_lab_destroy(&lab, 1, p.b);
+	cm_lab_run(&lab, 1000);
+	for (int side = 0; side < 2; side++) {
+		if (lab.srq[side] != NULL)
+			assert_int_equal(pmv_destroy_srq(lab.srq[side]), 0);
+	}
+	cm_lab_destroy(&lab, 1, p.listener);
+	cm_lab_close(&lab);
+}
+
+static void
+cm_connect__srq_bit(void **state)
+{
+	srq_bit(true, false);
+	srq_bit(false, true);
+	srq_bit(true, true);
+	srq_bit(false, false);
+}
+
 int
 main(void)
 {
@@ -512,6 +560,7 @@ main(void)
 		cmocka_unit_test(cm_connect__through_a_gateway),
 		cmocka_unit_test(cm_connect__link_local),
 		cmocka_unit_test(cm_connect__two_ports_of_one_cm),
+		cmocka_unit_test(cm_connect__srq_bit),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);

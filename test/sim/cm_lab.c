@@ -82,6 +82,7 @@ cm_lab_qp(struct cm_lab *lab, struct pmv_cm_id *id)
 	struct pmv_test_node *node = &lab->pair.node[side];
 	struct pmv_qp_init_attr init = { .send_cq = node->cq[0],
 		.recv_cq = node->cq[0],
+		.srq = lab->srq[side],
 		.qp_type = PMV_QPT_RC,
 		.cap = { .max_send_wr = 16,
 			.max_recv_wr = 16,

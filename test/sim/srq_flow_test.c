@@ -120,7 +120,7 @@ srq_flow__loss(void **state)
 }
 
 /* An empty queue: RNR NAK with the QP's timer code, and all arrives once something is posted. No
- * credits are offered, in no acknowledgement (IBTA vol. 1, 9.7.7.2: 0x1f says so). */
+ * credits are offered, in no acknowledgement (0x1f says so: IBTA vol. 1, 9.7.7.2). */
 static void
 srq_flow__not_ready_then_posted(void **state)
 {
@@ -176,6 +176,54 @@ srq_flow__write_with_imm(void **state)
 	srq_lab_send(lab, 0, 0, 1);
 	srq_lab_run(lab, 100);
 	check_wc(lab, 0, 0, 6, 0);
+	srq_lab_close(lab);
+}
+
+/* UC: nothing is answered. A message without a receive is dropped; one that is lost half way keeps
+ * its receive for the QP's next, and the other QPs take the others. */
+static void
+srq_flow__unreliable(void **state)
+{
+	const struct srq_lab_param param = { .type = { PMV_QPT_UC, PMV_QPT_UC, PMV_QPT_RC } };
+	struct srq_lab *lab = srq_lab_open(&param);
+	struct pmv_event ev;
+
+	srq_lab_send(lab, 0, 2500, 1);
+	srq_lab_run(lab, 50);
+	assert_int_equal(lab->nb_wc[0], 0);
+	srq_lab_recv_many(lab, 0, 4, 4000);
+	lab->pair.link->end[0].out.drop_mask =
+		1ull << (lab->pair.link->end[0].out.nb_frames + 1); /* the second of three */
+	srq_lab_send(lab, 0, 2501, 2);
+	srq_lab_run(lab, 50);
+	srq_lab_send(lab, 1, 2502, 3);
+	srq_lab_send(lab, 2, 2503, 4);
+	srq_lab_run(lab, 50);
+	srq_lab_send(lab, 0, 2504, 5);
+	srq_lab_send(lab, 0, 2505, 6);
+	srq_lab_run(lab, 50);
+	assert_int_equal(lab->nb_wc[0] + lab->nb_wc[1] + lab->nb_wc[2], 4);
+	check_wc(lab, 1, 0, 1, 2502);
+	check_wc(lab, 2, 0, 2, 2503);
+	check_wc(lab, 0, 0, 0, 2504); /* the one that it held */
+	check_wc(lab, 0, 1, 3, 2505);
+	assert_true(srq_lab_holds(lab, 0, 2504, 1, 5));
+	assert_true(srq_lab_holds(lab, 3, 2505, 1, 6));
+	/* held when it ends: flushed */
+	srq_lab_recv_many(lab, 7, 2, 4000);
+	lab->pair.link->end[0].out.drop_mask = 1ull << (lab->pair.link->end[0].out.nb_frames + 1);
+	srq_lab_send(lab, 0, 2000, 7);
+	srq_lab_run(lab, 50);
+	srq_lab_to_err(lab->to[0]);
+	srq_lab_run(lab, 5);
+	assert_int_equal(lab->nb_wc[0], 3);
+	assert_int_equal(lab->wc[0][2].wr_id, 7);
+	assert_int_equal(lab->wc[0][2].status, PMV_WC_WR_FLUSH_ERR);
+	while (srq_lab_event(lab, &ev) == PMV_EVENT_COMM_EST)
+		;
+	assert_int_equal(ev.type, PMV_EVENT_QP_LAST_WQE_REACHED);
+	assert_ptr_equal(ev.object, lab->to[0]);
+	assert_int_equal(srq_lab_event(lab, &ev), -1);
 	srq_lab_close(lab);
 }
 
@@ -412,6 +460,7 @@ main(void)
 		cmocka_unit_test(srq_flow__loss),
 		cmocka_unit_test(srq_flow__not_ready_then_posted),
 		cmocka_unit_test(srq_flow__write_with_imm),
+		cmocka_unit_test(srq_flow__unreliable),
 		cmocka_unit_test(srq_flow__limit),
 		cmocka_unit_test(srq_flow__limit_at_once),
 		cmocka_unit_test(srq_flow__resize_with_receives_posted),
