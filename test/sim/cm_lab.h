@@ -69,7 +69,7 @@ struct cm_lab {
 	struct cm_lab_side s[2];
 	bool use_ring;
 	struct pmv_srq *srq[2]; /* of the QPs that cm_lab_qp() makes; NULL: none */
-	bool stopped[2]; /* the CM of that side is not polled: the process hangs */
+	bool stopped[2];        /* the CM of that side is not polled: the process hangs */
 	uint32_t step_us;
 };
 
