@@ -329,8 +329,11 @@ def tshark_cm(lab, name):
                          % (frame.number, path, frame.cm, says))
 
 
-def table():
-    """All cases in the order they are run; those that kill the peer, which costs a boot each, come last."""
+def table(more):
+    """All cases in the order they are run; those that kill the peer, which costs a boot each, come last.
+
+    `more` are cases of other files; they must leave the peer alive.
+    """
     cases = []
 
     def add(name, mtu, body, needs_wire=False, **options):
@@ -351,6 +354,7 @@ def table():
             add('silent.mute.v4', mtu, mute_host)
             add('interrupt.client', mtu, interrupted_client)
             add('interrupt.server', mtu, interrupted_server)
+            cases += more
             add('killed.under_server', mtu, killed_under_server)
             add('killed.under_client', mtu, killed_under_client)
             add('killed.then_interrupt', mtu, killed_then_interrupted)

@@ -109,9 +109,9 @@ class Process:
 
 
 class Program(Process):
-    """Our side: pmv-rping on the tap."""
+    """Our side: pmv-rping, or another program with its command line, on the tap."""
 
-    def __init__(self, lab, options, log):
+    def __init__(self, lab, options, log, program=None):
         device = 'net_af_packet0,iface=' + lab.tap
         if lab.mtu > 1500:
             device += ',framesz=8192,blocksz=32768,framecnt=512'
@@ -121,7 +121,7 @@ class Program(Process):
         own = []
         for family, address in OUR_ADDRESS.items():
             own += ['--addr', '%s/%d' % (address, PREFIX[family])]
-        argv = [lab.program, *eal, '--', *own, '--mtu', str(lab.mtu), *map(str, options)]
+        argv = [program or lab.program, *eal, '--', *own, '--mtu', str(lab.mtu), *map(str, options)]
         super().__init__(argv, log)
         with open(log + '.command', 'w') as file:
             file.write(' '.join(argv) + '\n')
@@ -217,6 +217,7 @@ class Lab:
 
     def __init__(self, build, logs):
         self.program = os.path.join(build, 'apps', 'pmv-rping')
+        self.trial = os.path.join(build, 'test', 'system', 'trial_ours')
         self.logs = logs
         self.tap = 'pmv%d' % os.getpid()
         self.mtu = 0
@@ -237,9 +238,9 @@ class Lab:
         self.peer = Peer(self)
         self.captures[mtu].append(self.peer.pcap)
 
-    def start(self, name, *options):
+    def start(self, name, *options, program=None):
         """Start our program for the case `name`."""
-        self.ours = Program(self, options, os.path.join(self.logs, name))
+        self.ours = Program(self, options, os.path.join(self.logs, name), program)
         return self.ours
 
     def next_port(self):

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/*
+ * The cases, and how a case unfolds into steps: every operation with every length. Called by both
+ * ends' programs, one thread each.
+ */
+#include "test/system/trial/table.h"
+
+#include <string.h>
+
+#define MTU PMV_TRIAL_MTU
+
+static const uint32_t lengths[] = { 0, 1, MTU - 1, MTU, MTU + 1, 3 * MTU + 7, 65536,
+	PMV_TRIAL_BYTES_MAX };
+#define NB_LENGTHS    (sizeof(lengths) / sizeof(lengths[0]))
+#define NB_LENGTHS_UD 4u
+/* Equal, unequal; each alone and with others outstanding. */
+#define NB_VARIANTS 4u
+
+static const struct pmv_trial_case cases[] = {
+	{ "rc", PMV_TRIAL_RC, false, 5,
+		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM,
+			PMV_TRIAL_READ } },
+	{ "uc", PMV_TRIAL_UC, false, 4,
+		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM } },
+	{ "ud", PMV_TRIAL_UD, false, 2, { PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM } },
+};
+
+const struct pmv_trial_case *
+pmv_trial_case_find(const char *name)
+{
+	for (uint32_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strcmp(cases[i].name, name) == 0)
+			return &cases[i];
+	return NULL;
+}
+
+bool
+pmv_trial_opcode_is_atomic(enum pmv_trial_opcode opcode)
+{
+	return opcode == PMV_TRIAL_COMP_SWAP || opcode == PMV_TRIAL_FETCH_ADD;
+}
+
+bool
+pmv_trial_opcode_takes_recv(enum pmv_trial_opcode opcode)
+{
+	return opcode == PMV_TRIAL_SEND || opcode == PMV_TRIAL_SEND_IMM ||
+	       opcode == PMV_TRIAL_WRITE_IMM;
+}
+
+bool
+pmv_trial_opcode_has_imm(enum pmv_trial_opcode opcode)
+{
+	return opcode == PMV_TRIAL_SEND_IMM || opcode == PMV_TRIAL_WRITE_IMM;
+}
+
+const char *
+pmv_trial_opcode_name(enum pmv_trial_opcode opcode)
+{
+	static const char *const names[] = { "WRITE", "WRITE_IMM", "SEND", "SEND_IMM", "READ",
+		"COMP_SWAP", "FETCH_ADD" };
+
+	return names[opcode];
+}
+
+static uint32_t
+opcode_steps(const struct pmv_trial_case *c, enum pmv_trial_opcode opcode)
+{
+	if (pmv_trial_opcode_is_atomic(opcode))
+		return NB_VARIANTS;
+	return c->transport == PMV_TRIAL_UD ? NB_LENGTHS_UD : NB_LENGTHS;
+}
+
+uint32_t
+pmv_trial_case_steps(const struct pmv_trial_case *c)
+{
+	uint32_t nb = 0;
+
+	for (uint32_t i = 0; i < c->nb_opcodes; i++)
+		nb += opcode_steps(c, c->opcodes[i]);
+	return nb;
+}
+
+void
+pmv_trial_case_step(
+	const struct pmv_trial_case *c, uint32_t number, struct pmv_trial_step *ret_step)
+{
+	uint32_t rest = number;
+	uint32_t i = 0;
+
+	while (rest >= opcode_steps(c, c->opcodes[i]))
+		rest -= opcode_steps(c, c->opcodes[i++]);
+	*ret_step =
+		(struct pmv_trial_step){ .number = number, .opcode = c->opcodes[i], .count = 1 };
+	if (pmv_trial_opcode_is_atomic(ret_step->opcode)) {
+		ret_step->length = 8;
+		ret_step->variant = rest % 2;
+		ret_step->count = rest < 2 ? 1 : PMV_TRIAL_COUNT_MAX;
+		return;
+	}
+	ret_step->length = lengths[rest];
+	/* What several READs bring has to fit into the buffer together. */
+	if (ret_step->opcode == PMV_TRIAL_READ && ret_step->length < PMV_TRIAL_BYTES_MAX)
+		ret_step->count = PMV_TRIAL_COUNT_MAX;
+}
+
+uint8_t
+pmv_trial_byte(uint32_t step, uint32_t k, uint32_t i)
+{
+	return (uint8_t)(i * 131 + (i >> 8) * 17 + (i >> 16) * 29 + step * 59 + k * 101 + 1);
+}
+
+void
+pmv_trial_fill(uint8_t *buf, uint32_t step, uint32_t k, uint32_t length)
+{
+	for (uint32_t i = 0; i < length; i++)
+		buf[i] = pmv_trial_byte(step, k, i);
+}

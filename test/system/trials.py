@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The trials: every verb that soft RoCE has, Linux and ours against each other, data and completions looked at by both.
+
+trial_ours and the guest's trial_linux run the same list of operations (trial/table.c) over a connection of rdma_cm; each
+prints a line for whatever is not as expected. The cases' names: verbs.WHO-REQUESTS.CASE.FAMILY.lossN.
+"""
+import re
+
+from cases import Case, end_status, last_line, wait_until_up
+from lab import OUR_ADDRESS, PEER_ADDRESS, Failed
+
+MTU = 1500
+LOSS_PERCENT = 2
+LIMIT = {0: 60, LOSS_PERCENT: 120}
+
+
+def verdict(what, status, text):
+    """What a side has to say, or nothing."""
+    lines = re.findall(r'^trial: (.*)', text, re.M)
+    if status == 0 and lines:
+        return []
+    return ['%s, status %s: %s' % (what, status, ' | '.join(lines[:4]) or last_line(text))]
+
+
+def judge(lab, program, linux_status, loss):
+    """Both sides ended: both must agree that all was well."""
+    status = end_status(program, LIMIT[loss], 'trial_ours')
+    wrong = verdict('ours', status, program.text() + program.text('err'))
+    wrong += verdict('Linux', linux_status, lab.peer.ask('cat /tmp/trial')[1])
+    if wrong:
+        raise Failed('; '.join(wrong))
+
+
+def words(text):
+    return [item for word in text.split() for item in ('-t', word)]
+
+
+def linux_requests(lab, name, case, family, loss):
+    """Linux connects and requests; we listen and respond."""
+    port, weather = lab.next_port(), 'lossy' if loss else 'clean'
+    address = OUR_ADDRESS[family]
+    program = lab.start(name, *words('%s listen respond %s %s %d' % (case, weather, address, port)), program=lab.trial)
+    wait_until_up(lab, program, family)
+    with bad_link(lab, loss):
+        status = lab.peer.ask('timeout %d trial_linux %s connect request %s %s %d >/tmp/trial 2>&1'
+                              % (LIMIT[loss], case, weather, address, port), LIMIT[loss] + 10)[0]
+        judge(lab, program, status, loss)
+
+
+def we_request(lab, name, case, family, loss):
+    """We connect and request; Linux listens and responds."""
+    port, weather = lab.next_port(), 'lossy' if loss else 'clean'
+    address = PEER_ADDRESS[family]
+    lab.peer.ask('{ timeout %d trial_linux %s listen respond %s %s %d >/tmp/trial 2>&1; echo $? >/tmp/trial.status; } &'
+                 % (LIMIT[loss] + 30, case, weather, address, port))
+    if not lab.peer.wait_for("rdma resource show cm_id | grep LISTEN | grep -q ':%d '" % port, 10):
+        raise Failed('trial_linux does not listen: ' + last_line(lab.peer.ask('cat /tmp/trial')[1]))
+    with bad_link(lab, loss):
+        program = lab.start(name, *words('%s connect request %s %s %d' % (case, weather, address, port)),
+                            program=lab.trial)
+        end_status(program, LIMIT[loss], 'trial_ours')
+        if not lab.peer.wait_for('test -s /tmp/trial.status', 20):
+            raise Failed('trial_linux still runs: ' + last_line(lab.peer.ask('cat /tmp/trial')[1]))
+        judge(lab, program, int(lab.peer.ask('cat /tmp/trial.status')[1]), loss)
+
+
+class bad_link:
+    """The guest loses some of what it sends; trial_ours, told that it is lossy, does the same."""
+
+    def __init__(self, lab, percent):
+        self.lab, self.percent = lab, percent
+
+    def __enter__(self):
+        if self.percent:
+            status, text = self.lab.peer.ask('tc qdisc add dev $IF root netem loss %d%%' % self.percent)
+            if status:
+                raise Failed('tc in the guest: ' + last_line(text))
+
+    def __exit__(self, *_):
+        if self.percent and self.lab.peer.running():
+            self.lab.peer.ask('tc qdisc del dev $IF root')
+        self.lab.peer.ask('rm -f /tmp/trial.status; killall -9 trial_linux 2>/dev/null')
+
+
+def table():
+    """The cases, for cases.table()."""
+    found = []
+    for loss in (0, LOSS_PERCENT):
+        for case, family in (('rc', 'v4'), ('uc', 'v6'), ('ud', 'v4'), ('ud', 'v6')):
+            for title, body in (('linux_requests', linux_requests), ('we_request', we_request)):
+                found.append(Case('verbs.%s.%s.%s.loss%d' % (title, case, family, loss), MTU, body,
+                                  {'case': case, 'family': family, 'loss': loss}, False))
+    return found
