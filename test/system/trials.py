@@ -86,7 +86,7 @@ def table():
     """The cases, for cases.table()."""
     found = []
     for loss in (0, LOSS_PERCENT):
-        for case, family in (('rc', 'v4'), ('uc', 'v6'), ('ud', 'v4'), ('ud', 'v6')):
+        for case, family in (('rc', 'v4'), ('atomic', 'v4'), ('uc', 'v6'), ('ud', 'v4'), ('ud', 'v6')):
             for title, body in (('linux_requests', linux_requests), ('we_request', we_request)):
                 found.append(Case('verbs.%s.%s.%s.loss%d' % (title, case, family, loss), MTU, body,
                                   {'case': case, 'family': family, 'loss': loss}, False))

@@ -20,6 +20,7 @@ static const struct pmv_trial_case cases[] = {
 	{ "rc", PMV_TRIAL_RC, false, 5,
 		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM,
 			PMV_TRIAL_READ } },
+	{ "atomic", PMV_TRIAL_RC, false, 2, { PMV_TRIAL_COMP_SWAP, PMV_TRIAL_FETCH_ADD } },
 	{ "uc", PMV_TRIAL_UC, false, 4,
 		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM } },
 	{ "ud", PMV_TRIAL_UD, false, 2, { PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM } },
@@ -94,7 +95,7 @@ pmv_trial_case_step(
 	if (pmv_trial_opcode_is_atomic(ret_step->opcode)) {
 		ret_step->length = 8;
 		ret_step->variant = rest % 2;
-		ret_step->count = rest < 2 ? 1 : PMV_TRIAL_COUNT_MAX;
+		ret_step->count = rest % 4 < 2 ? 1 : PMV_TRIAL_COUNT_MAX;
 		return;
 	}
 	ret_step->length = lengths[rest];
