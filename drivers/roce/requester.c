@@ -178,27 +178,54 @@ post_flush(struct pmv_roce_qp *qp)
 	pmv_roce_completion_run(qp);
 }
 
+/* A burst ended at a request that is refused, so that the last one before it, which went out as it
+ * was posted, did not know that it was the last: it asks now. Its ICRC is made when it leaves; if it
+ * has left, something is sent again that asks. */
+static __rte_noinline void
+ask_late(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_tx *tx = &w->tx;
+
+	if (qp->since_ackreq == 0)
+		return;
+	if (tx->head == tx->tail) {
+		if (!pmv_roce_requester_probe(w, qp))
+			return;
+	} else {
+		uint32_t last = tx->tail - 1;
+
+		tx->seal[last & (PMV_ROCE_TX_RING - 1)]
+			.from[PMV_BTH_ACKREQ_OFF - PMV_ICRC_BTH_BEGIN] |= PMV_BTH_ACKREQ;
+		if (tx->sealed == tx->tail)
+			tx->sealed = last; /* the port took no more, and its ICRC was made */
+	}
+	qp->since_ackreq = 0;
+}
+
 int
 pmv_roce_requester_post(struct pmv_qp *base, const struct pmv_send_wr *wr, uint32_t nb)
 {
 	struct pmv_roce_qp *qp = pmv_roce_qp(base);
 	struct pmv_roce_worker *w = pmv_roce_qp_worker(qp);
+	uint32_t nb_direct = 0;
 	uint32_t flags = 0;
-	uint32_t i = 0;
+	uint32_t i;
 	int err = 0;
 
 	if (unlikely(base->state < PMV_QPS_RTS))
 		return nb == 0 ? 0 : -ENOTCONN;
 	if (likely(base->state == PMV_QPS_RTS))
-		i = pmv_roce_direct_post(w, qp, wr, nb);
-	for (uint32_t k = 0; k < i; k++)
+		nb_direct = pmv_roce_direct_post(w, qp, wr, nb);
+	for (uint32_t k = 0; k < nb_direct; k++)
 		flags |= wr[k].send_flags;
-	for (; i < nb; i++) {
+	for (i = nb_direct; i < nb; i++) {
 		err = post_one(qp, &wr[i]);
 		if (unlikely(err != 0))
 			break;
 		flags |= wr[i].send_flags;
 	}
+	if (unlikely(err != 0) && i > 0 && i == nb_direct)
+		ask_late(w, qp);
 	if (unlikely(base->state == PMV_QPS_ERR))
 		post_flush(qp);
 	else if (!qp->on_run || (flags & PMV_SEND_FLUSH)) /* else its turn is to come */

@@ -504,6 +504,49 @@ rc_direct__bad_in_the_middle(void **state)
 	close_lab(lab);
 }
 
+/* Nobody waits for a completion, and the request that would have asked is refused: the one before it
+ * asks, also when the port took it already, or took no more, so that no timer has to. */
+static void
+rc_direct__asks_before_a_bad_one(void **state)
+{
+	static const uint32_t counts[] = { 1, 5, 31, 32, 33, 40 };
+
+	for (size_t c = 0; c < RTE_DIM(counts); c++) {
+		for (int busy = 0; busy < 2; busy++) {
+			const struct rc_lab_param param = { .window_pkts = 256 };
+			struct rc_lab *lab = open_lab(&param);
+			struct pmv_roce_qp *qp = pmv_roce_qp(lab->qp[0]);
+			struct seen *s = test_malloc(sizeof(*s));
+			struct pmv_send_wr wr[41];
+			struct rte_ring *port = lab->pair.link->end[0].tx[0];
+			struct pmv_sge sge[41];
+			uint32_t nb = counts[c];
+
+			qp->since_ackreq = nb == 32 ? 0 : 3; /* where the 32nd does not ask */
+			watch(lab, s, false);
+			for (uint32_t i = 0; i <= nb; i++) {
+				memset(lab->mem[1] + REMOTE + 128 * i, 0x5a, 128);
+				wr_make(lab, &wr[i], &sge[i], PMV_WR_RDMA_WRITE, i, 0, i);
+			}
+			wr[nb].opcode = (enum pmv_wr_opcode)99;
+			if (busy) /* the port takes nothing */
+				while (rte_ring_enqueue(port, lab) == 0)
+					;
+			assert_int_equal(pmv_post_send(lab->qp[0], wr, nb + 1), nb);
+			if (busy)
+				rte_ring_reset(port);
+			rc_lab_run(lab, 100); /* no round trip is measured, so nothing probes */
+			assert_int_equal(s->nb, nb);
+			assert_true(pmv_roce_window_idle(&qp->win));
+			assert_int_equal(qp->stats.probes, 0);
+			for (uint32_t i = 0; i < nb; i++)
+				check_arrived(lab, i, i);
+			close_lab(lab);
+			test_free(s);
+		}
+	}
+}
+
 /* The pool has k mbufs left: k go at once, the rest when there are some again. */
 static void
 rc_direct__pool_empty(void **state)
@@ -549,6 +592,7 @@ main(void)
 		cmocka_unit_test(rc_direct__drained),
 		cmocka_unit_test(rc_direct__asks_for_acknowledgements),
 		cmocka_unit_test(rc_direct__bad_in_the_middle),
+		cmocka_unit_test(rc_direct__asks_before_a_bad_one),
 		cmocka_unit_test(rc_direct__pool_empty),
 	};
 
