@@ -26,6 +26,7 @@ pmv_roce_deliver_complete(struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 {
 	struct pmv_wc *wc = pmv_roce_cq_push(qp->base.recv_cq);
 	bool imm = pmv_opcode_has(p->roce.op, PMV_EXT_IMMDT);
+	uint32_t se = p->bth[PMV_BTH_SE_OFF] & PMV_BTH_SE ? PMV_WC_SOLICITED : 0;
 
 	if (unlikely(wc == NULL))
 		return false;
@@ -35,7 +36,7 @@ pmv_roce_deliver_complete(struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
 							      : PMV_WC_RECV_RDMA_WITH_IMM,
 		.byte_len = from->byte_len,
 		.imm_data = imm ? pmv_immdt_parse(p->bth + PMV_OFF_IMMDT(p->roce.op)) : 0,
-		.wc_flags = from->wc_flags | (imm ? PMV_WC_WITH_IMM : 0),
+		.wc_flags = from->wc_flags | se | (imm ? PMV_WC_WITH_IMM : 0),
 		.qp_num = qp->base.qpn,
 		.src_qp = from->src_qp,
 		.qp_context = qp->base.context };

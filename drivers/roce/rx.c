@@ -341,6 +341,18 @@ pmv_roce_rx_late(struct pmv_roce_worker *w, struct rte_mbuf *m)
 	pmv_roce_done_flush(&done);
 }
 
+/* Somebody may want to know when the port saw it. */
+static __rte_noinline bool
+input_stamped(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_done *done)
+{
+	bool foreign;
+
+	w->stamp.m = m;
+	foreign = input(w, m, done);
+	w->stamp.m = NULL;
+	return foreign;
+}
+
 /* Foreign frames stay the application's when they pass unharmed, and in their place. */
 static __rte_noinline bool
 input_faulty(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_done *done)
@@ -356,6 +368,13 @@ input_faulty(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_done
 			pmv_roce_rx_late(w, out[i]);
 	}
 	return foreign;
+}
+
+/* Rare kinds of receiving. */
+static __rte_noinline bool
+input_odd(struct pmv_roce_worker *w, struct rte_mbuf *m, struct pmv_roce_done *done)
+{
+	return w->fault != NULL ? input_faulty(w, m, done) : input_stamped(w, m, done);
 }
 
 /* The same where a pool of this worker's layout has them: at once with the mbuf, whose line would
@@ -393,6 +412,7 @@ prefetch_rest(const struct rte_mbuf *m)
 static inline uint32_t
 burst(struct pmv_roce_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mbuf **foreign)
 {
+	bool odd = w->fault != NULL || w->stamp.offset >= 0;
 	struct pmv_roce_done done;
 	uint32_t nb_foreign = 0;
 
@@ -414,8 +434,7 @@ burst(struct pmv_roce_worker *w, struct rte_mbuf **m, uint32_t nb, struct rte_mb
 			prefetch_data(m[i + PREFETCH_DATA]);
 		if (i + 1 < nb && m[i + 1]->data_len > 2 * RTE_CACHE_LINE_SIZE)
 			prefetch_rest(m[i + 1]);
-		is_foreign = unlikely(w->fault != NULL) ? input_faulty(w, m[i], &done)
-							: input(w, m[i], &done);
+		is_foreign = unlikely(odd) ? input_odd(w, m[i], &done) : input(w, m[i], &done);
 		if (unlikely(is_foreign))
 			foreign[nb_foreign++] = m[i];
 	}
@@ -460,8 +479,11 @@ void
 pmv_roce_rx_frame(struct pmv_worker *base, struct rte_mbuf *m)
 {
 	struct pmv_roce_worker *w = pmv_roce_worker(base);
-	enum fate fate = frame(w, m, false);
+	enum fate fate;
 
+	w->stamp.m = m;
+	fate = frame(w, m, false);
+	w->stamp.m = NULL;
 	/* What another worker found to be RoCE is not foreign now. */
 	if (fate != FATE_TAKEN)
 		rte_pktmbuf_free(m);

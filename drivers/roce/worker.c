@@ -12,6 +12,7 @@
 
 #include "drivers/roce/ack.h"
 #include "drivers/roce/ack_pool.h"
+#include "drivers/roce/cq.h"
 #include "drivers/roce/fault.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/responder.h"
@@ -52,6 +53,8 @@ pmv_roce_worker_init(struct pmv_worker *base, const struct pmv_worker_param *par
 	TAILQ_INIT(&w->acks);
 	TAILQ_INIT(&w->fresh);
 	TAILQ_INIT(&w->all);
+	TAILQ_INIT(&w->noticed);
+	pmv_roce_stamp_init(&w->stamp);
 	/* The first turn may bring any time, that of a simulation too: a jump costs nothing. */
 	pmv_wheel_init(&w->wheel, base->now, w->ticks_per_us);
 	rc = qps_init(w, param->qp_max, pmv_random_next64(&w->random));
@@ -169,6 +172,8 @@ pmv_roce_worker_run(struct pmv_worker *base)
 		faults_run(w, base->now);
 	if (w->tx.head != w->tx.tail)
 		pmv_roce_tx_flush(w);
+	if (unlikely(!TAILQ_EMPTY(&w->noticed)))
+		pmv_roce_cq_notify(w);
 }
 
 void

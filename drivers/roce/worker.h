@@ -12,6 +12,7 @@
 #include "drivers/roce/attach.h"
 #include "drivers/roce/region.h"
 #include "drivers/roce/spare.h"
+#include "drivers/roce/stamp.h"
 #include "drivers/roce/stats.h"
 #include "drivers/roce/tx.h"
 #include "lib/driver/pmv_driver.h"
@@ -22,6 +23,7 @@
 #define PMV_ROCE_RX_BURST   32u
 #define PMV_ROCE_LOOPED_MAX 64u
 
+struct pmv_roce_cq;
 struct pmv_roce_qp;
 struct pmv_roce_fault;
 
@@ -57,6 +59,8 @@ struct pmv_roce_worker {
 		*looped[PMV_ROCE_LOOPED_MAX]; /* copies of what we sent to groups; mcast.c */
 	uint32_t nb_looped;
 	struct pmv_roce_fault *fault; /* NULL: off */
+	struct pmv_roce_stamp stamp;
+	TAILQ_HEAD(, pmv_roce_cq) noticed; /* armed CQs that were pushed to; cq.c */
 	bool cq_overrun; /* some CQ did: its QPs are looked for in this turn or the next; cq.c */
 	struct pmv_random random;
 	uint32_t l3_off;       /* of frames to us: with the device's tag, or without */

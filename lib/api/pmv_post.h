@@ -7,6 +7,9 @@
 #ifndef PMV_POST_H
 #define PMV_POST_H
 
+#include <string.h>
+
+#include "pmv_cq.h"
 #include "pmv_qp.h"
 
 #ifdef __cplusplus
@@ -72,6 +75,9 @@ struct pmv_qp_ops {
 };
 struct pmv_cq_ops {
 	uint32_t (*poll)(struct pmv_cq *cq, struct pmv_wc *wc, uint32_t nb);
+	/* NULL: the driver has no stamps */
+	uint32_t (*poll_stamps)(
+		struct pmv_cq *cq, struct pmv_wc *wc, struct pmv_cq_stamp *stamps, uint32_t nb);
 };
 
 /**
@@ -106,6 +112,19 @@ static inline uint32_t
 pmv_poll_cq(struct pmv_cq *cq, struct pmv_wc *wc, uint32_t nb)
 {
 	return (*(const struct pmv_cq_ops *const *)(const void *)cq)->poll(cq, wc, nb);
+}
+
+/** The same with the stamp of each: of a CQ that was created with PMV_CQ_TIMESTAMPS; of any other
+ * CQ all stamps are 0. @return how many, 0..nb. */
+static inline uint32_t
+pmv_poll_cq_stamps(struct pmv_cq *cq, struct pmv_wc *wc, struct pmv_cq_stamp *stamps, uint32_t nb)
+{
+	const struct pmv_cq_ops *ops = *(const struct pmv_cq_ops *const *)(const void *)cq;
+
+	if (ops->poll_stamps != NULL)
+		return ops->poll_stamps(cq, wc, stamps, nb);
+	memset(stamps, 0, nb * sizeof(*stamps));
+	return ops->poll(cq, wc, nb);
 }
 
 #ifdef __cplusplus

@@ -135,8 +135,10 @@ enum pmv_wc_opcode {
 enum pmv_wc_flags {
 	PMV_WC_GRH =
 		1 << 0, /**< UD: the first 40 bytes of the receive buffer hold the network header */
-	PMV_WC_WITH_IMM = 1 << 1, /**< imm_data is valid */
-	PMV_WC_WITH_INV = 1 << 3, /**< invalidated_rkey is valid */
+	PMV_WC_WITH_IMM = 1 << 1,   /**< imm_data is valid */
+	PMV_WC_WITH_INV = 1 << 3,   /**< invalidated_rkey is valid */
+	PMV_WC_SOLICITED = 1 << 30, /**< pmverbs' own: the sender asked for an event at the receiver
+				     */
 };
 
 enum pmv_wr_opcode {

@@ -191,6 +191,11 @@ struct pmv_cq {
 	uint32_t cqe;  /* power of two */
 	bool overrun;
 	struct pmv_event_source event;
+	/* Owner lcore. The driver calls notify as pmv_req_notify_cq() says. */
+	pmv_cq_notify_fn notify;
+	void *notify_arg;
+	uint16_t notify_count;
+	uint16_t notify_period_us;
 };
 
 /* Base of a shared receive queue. */
@@ -307,6 +312,12 @@ struct pmv_driver_ops {
 	int (*cq_create)(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq); /* prepare */
 	void (*cq_free)(struct pmv_cq *cq);                                           /* prepare */
 	void (*cq_query)(const struct pmv_cq *cq, struct pmv_cq_attr *attr);          /* owner */
+	/* the next four may be NULL: not offered */
+	int (*cq_timestamps)(struct pmv_cq *cq); /* prepare, right after create: it keeps stamps */
+	int (*cq_resize)(struct pmv_cq *cq, uint32_t cqe); /* owner; may allocate */
+	/* owner: as pmv_req_notify_cq(); cq->notify is set. disarm: also before it is freed */
+	int (*cq_arm)(struct pmv_cq *cq, bool solicited_only);
+	void (*cq_disarm)(struct pmv_cq *cq);
 	/* shared receive queues: srq_create NULL: the driver has none. Sizes and limit are within
 	 * the device's; create writes back what was allocated; query fills all of attr. */
 	int (*srq_create)(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_srq_attr *attr,

@@ -22,6 +22,8 @@
 #define PMV_QPN_GSI        1u
 #define PMV_QPN_MULTICAST  0xffffffu
 #define PMV_QPN_MASK       0xffffffu
+#define PMV_BTH_SE_OFF     1 /* byte that holds the solicited event bit */
+#define PMV_BTH_SE         0x80u
 #define PMV_BTH_ACKREQ_OFF 8 /* byte that holds AckReq, for patching */
 #define PMV_BTH_ACKREQ     0x80u
 

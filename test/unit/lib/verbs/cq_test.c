@@ -87,6 +87,116 @@ destroy_cq__takes_its_event_along(void **state)
 	assert_int_equal(pmv_worker_get_event(n.worker[0], &ev), 0);
 }
 
+/* The fake driver offers none of it; then one that does. */
+static struct pmv_driver_ops rich;
+static int answer;
+static uint32_t nb_disarmed;
+
+static int
+rich_resize(struct pmv_cq *c, uint32_t cqe)
+{
+	return answer;
+}
+
+static int
+rich_stamps(struct pmv_cq *c)
+{
+	return answer;
+}
+
+static int
+rich_arm(struct pmv_cq *c, bool solicited_only)
+{
+	return solicited_only;
+}
+
+static void
+rich_disarm(struct pmv_cq *c)
+{
+	nb_disarmed++;
+}
+
+static void
+hook(struct pmv_cq *c, void *arg)
+{
+}
+
+static void
+cq__what_a_driver_does_not_offer(void **state)
+{
+	const struct pmv_cq_init_attr a = { .cqe = 1, .flags = PMV_CQ_TIMESTAMPS };
+
+	cq = n.cq[0];
+	assert_refused(pmv_create_cq_ex(n.worker[0], &a, &cq), -ENOTSUP, "timestamps");
+	assert_refused(pmv_resize_cq(cq, 8), -ENOTSUP, "resize");
+	assert_refused(pmv_cq_set_notify(cq, hook, NULL), -ENOTSUP, "notifies");
+	assert_refused(pmv_modify_cq(cq, 1, 1), -ENOTSUP, "notifies");
+	assert_refused(pmv_req_notify_cq(cq, false), -ENOTSUP, "notifies");
+	assert_refused(pmv_resize_cq(NULL, 8), -EINVAL, "cq");
+	assert_refused(pmv_cq_set_notify(NULL, hook, NULL), -EINVAL, "cq");
+	assert_refused(pmv_modify_cq(NULL, 1, 1), -EINVAL, "cq");
+	assert_refused(pmv_req_notify_cq(NULL, false), -EINVAL, "cq");
+}
+
+static void
+cq__what_it_offers(void **state)
+{
+	struct pmv_cq_init_attr a = { .cqe = 1, .flags = 2 };
+	struct pmv_worker *w = n.worker[0];
+
+	rich = *w->ops;
+	rich.cq_resize = rich_resize;
+	rich.cq_timestamps = rich_stamps;
+	rich.cq_arm = rich_arm;
+	rich.cq_disarm = rich_disarm;
+	w->ops = &rich;
+	answer = 0;
+	cq = NULL;
+	assert_refused(pmv_create_cq_ex(w, &a, &cq), -EINVAL, "flags");
+	a.flags = PMV_CQ_TIMESTAMPS;
+	assert_refused(pmv_create_cq_ex(w, NULL, &cq), -EINVAL, "attr");
+	a.cqe = 4097;
+	assert_refused(pmv_create_cq_ex(w, &a, &cq), -EINVAL, "cqe");
+	a.cqe = 1;
+	answer = -ENOMEM;
+	assert_refused(pmv_create_cq_ex(w, &a, &cq), -ENOMEM, "memory");
+	assert_null(cq);
+	answer = 0;
+	assert_int_equal(pmv_create_cq_ex(w, &a, &cq), 0);
+
+	assert_refused(pmv_resize_cq(cq, 0), -EINVAL, "cqe");
+	assert_refused(pmv_resize_cq(cq, 4097), -EINVAL, "cqe");
+	answer = -EINVAL;
+	assert_refused(pmv_resize_cq(cq, 2), -EINVAL, "waits");
+	answer = -ENOMEM;
+	assert_refused(pmv_resize_cq(cq, 2), -ENOMEM, "memory");
+	answer = 0;
+	assert_int_equal(pmv_resize_cq(cq, 4096), 0);
+
+	assert_refused(pmv_req_notify_cq(cq, true), -EINVAL, "hook");
+	assert_int_equal(pmv_cq_set_notify(cq, hook, &n), 0);
+	assert_int_equal(pmv_req_notify_cq(cq, true), 1);
+	assert_int_equal(pmv_req_notify_cq(cq, false), 0);
+	assert_int_equal(pmv_modify_cq(cq, 7, 9), 0);
+	assert_int_equal(cq->notify_count, 7);
+	assert_int_equal(cq->notify_period_us, 9);
+
+	assert_int_equal(pmv_worker_attach(w), 0);
+	w->owner++;
+	assert_refused(pmv_resize_cq(cq, 2), -EPERM, "owns");
+	assert_refused(pmv_cq_set_notify(cq, hook, NULL), -EPERM, "owns");
+	assert_refused(pmv_modify_cq(cq, 1, 1), -EPERM, "owns");
+	w->owner--;
+	assert_int_equal(pmv_worker_detach(w), 0);
+
+	nb_disarmed = 0;
+	assert_int_equal(pmv_cq_set_notify(cq, NULL, NULL), 0);
+	assert_int_equal(nb_disarmed, 1);
+	assert_int_equal(pmv_destroy_cq(cq), 0);
+	assert_int_equal(nb_disarmed, 2);
+	w->ops = w->device->driver->ops;
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int
@@ -97,6 +207,8 @@ main(void)
 		T(query_cq__tells),
 		T(destroy_cq__refuses),
 		T(destroy_cq__takes_its_event_along),
+		T(cq__what_a_driver_does_not_offer),
+		T(cq__what_it_offers),
 	};
 
 	return cmocka_run_group_tests(tests, pmv_test_eal_start, NULL);
