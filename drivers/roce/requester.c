@@ -179,8 +179,8 @@ post_flush(struct pmv_roce_qp *qp)
 }
 
 /* A burst ended at a request that is refused, so that the last one before it, which went out as it
- * was posted, did not know that it was the last: it asks now. Its ICRC is made when it leaves; if it
- * has left, something is sent again that asks. */
+ * was posted, did not know that it was the last: it asks now. Its ICRC is made when it leaves; if
+ * it has left, something is sent again that asks. */
 static __rte_noinline void
 ask_late(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {

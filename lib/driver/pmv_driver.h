@@ -191,11 +191,9 @@ struct pmv_cq {
 	uint32_t cqe;  /* power of two */
 	bool overrun;
 	struct pmv_event_source event;
-	/* Owner lcore. The driver calls notify as pmv_req_notify_cq() says. */
-	pmv_cq_notify_fn notify;
+	pmv_cq_notify_fn notify; /* the driver calls it as pmv_req_notify_cq() says; owner lcore */
 	void *notify_arg;
-	uint16_t notify_count;
-	uint16_t notify_period_us;
+	uint16_t notify_count, notify_period_us;
 };
 
 /* Base of a shared receive queue. */
@@ -312,12 +310,11 @@ struct pmv_driver_ops {
 	int (*cq_create)(struct pmv_worker *w, uint32_t cqe, struct pmv_cq **ret_cq); /* prepare */
 	void (*cq_free)(struct pmv_cq *cq);                                           /* prepare */
 	void (*cq_query)(const struct pmv_cq *cq, struct pmv_cq_attr *attr);          /* owner */
-	/* the next four may be NULL: not offered */
-	int (*cq_timestamps)(struct pmv_cq *cq); /* prepare, right after create: it keeps stamps */
-	int (*cq_resize)(struct pmv_cq *cq, uint32_t cqe); /* owner; may allocate */
-	/* owner: as pmv_req_notify_cq(); cq->notify is set. disarm: also before it is freed */
+	/* the next four may be NULL: not offered. Owner, as the calls of their names */
+	int (*cq_timestamps)(struct pmv_cq *cq); /* prepare, right after create */
+	int (*cq_resize)(struct pmv_cq *cq, uint32_t cqe);
 	int (*cq_arm)(struct pmv_cq *cq, bool solicited_only);
-	void (*cq_disarm)(struct pmv_cq *cq);
+	void (*cq_disarm)(struct pmv_cq *cq); /* also before it is freed */
 	/* shared receive queues: srq_create NULL: the driver has none. Sizes and limit are within
 	 * the device's; create writes back what was allocated; query fills all of attr. */
 	int (*srq_create)(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_srq_attr *attr,
@@ -369,8 +366,7 @@ struct pmv_host_ops {
 
 /* Registers a driver; call from a constructor. */
 void pmv_driver_register(struct pmv_driver *driver);
-/* First registered driver, or NULL. */
-struct pmv_driver *pmv_driver_first(void);
+struct pmv_driver *pmv_driver_first(void); /* NULL: none */
 struct pmv_driver *pmv_driver_find(const char *name);
 
 /* The group of an address, or NULL. Any thread: what was detached meanwhile is a group without

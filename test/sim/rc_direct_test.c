@@ -504,8 +504,8 @@ rc_direct__bad_in_the_middle(void **state)
 	close_lab(lab);
 }
 
-/* Nobody waits for a completion, and the request that would have asked is refused: the one before it
- * asks, also when the port took it already, or took no more, so that no timer has to. */
+/* Nobody waits for a completion, and the request that would have asked is refused: the one before
+ * it asks, also when the port took it already, or took no more, so that no timer has to. */
 static void
 rc_direct__asks_before_a_bad_one(void **state)
 {
