@@ -3,6 +3,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "drivers/roce/selective.h"
 #include "lib/wire/aeth.h"
 
 static void
@@ -99,9 +100,50 @@ count(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	}
 }
 
+/* With a map of what is here behind the gap. */
+static __rte_noinline uint8_t *
+begin_sack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct rte_mbuf **ret_m)
+{
+	struct pmv_sack sack;
+	uint8_t *map, *bth;
+
+	bth = pmv_roce_packet_begin(w, w->ack_pool, &qp->hdr, PMV_BTH_LEN + PMV_AETH_LEN, ret_m);
+	if (unlikely(bth == NULL))
+		return NULL;
+	map = pmv_roce_packet_payload(*ret_m, PMV_SACK_LEN);
+	if (unlikely(map == NULL)) {
+		rte_pktmbuf_free(*ret_m);
+		return NULL;
+	}
+	pmv_roce_reorder_tell(&qp->sel->waiting, qp->resp.epsn, &sack);
+	pmv_sack_build(map, &sack);
+	qp->ack.psn = qp->resp.epsn;
+	return bth;
+}
+
+/* A sender that repeats selectively is told of the frames that wait whenever there are some: what
+ * it hears nothing of it would take for lost. If the gap closed meanwhile, no word of it. */
+static bool
+tells_gap(struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_ack *ack = &qp->ack;
+
+	if (likely(qp->sel == NULL) || !ack->owed ||
+		(is_nak(ack) && ack->syndrome != PMV_SYNDROME_NAK_PSN_SEQ))
+		return false;
+	if (qp->sel->waiting.nb != 0) {
+		ack->syndrome = PMV_SYNDROME_NAK_PSN_SEQ;
+		return true;
+	}
+	if (is_nak(ack) && !pmv_psn_eq(ack->psn, qp->resp.epsn))
+		ack->syndrome = PMV_SYNDROME_ACK_NO_CREDIT;
+	return false;
+}
+
 bool
 pmv_roce_ack_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
+	bool sack = tells_gap(qp);
 	const struct pmv_aeth aeth = { qp->ack.syndrome, qp->resp.msn };
 	struct pmv_psn psn;
 	struct rte_mbuf *m;
@@ -111,11 +153,13 @@ pmv_roce_ack_send(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		return true;
 	if (!pmv_roce_tx_ctl_room(&w->tx))
 		return false;
-	p = begin(w, qp, &m);
+	p = unlikely(sack) ? begin_sack(w, qp, &m) : begin(w, qp, &m);
 	if (unlikely(p == NULL))
 		return false;
 	psn = is_nak(&qp->ack) ? qp->ack.psn : pmv_psn_add(qp->resp.epsn, PMV_PSN_MASK);
-	pmv_roce_packet_bth(p, pmv_roce_bth_word0(PMV_OPCODE_RC_ACK, false, 0), false, psn);
+	pmv_roce_packet_bth(p,
+		pmv_roce_bth_word0(sack ? PMV_OPCODE_SACK : PMV_OPCODE_RC_ACK, false, 0), false,
+		psn);
 	pmv_aeth_build(p + PMV_BTH_LEN, &aeth);
 	if (unlikely(pmv_roce_packet_finish(w, &qp->hdr, m) != 0)) {
 		rte_pktmbuf_free(m);

@@ -12,8 +12,7 @@
 /* Enough for rings of usual depth to be full of them. One less than a power of two: the mempool's
  * best size. */
 #define PMV_ROCE_ACK_POOL_FRAMES 4095u
-#define PMV_ROCE_ACK_POOL_BYTES                                                                    \
-	128u /* longest template (BTH is in it), AETH, AtomicAckETH, ICRC: 94 */
+#define PMV_ROCE_ACK_POOL_BYTES  128u /* longest template (BTH is in it), AETH, map, ICRC: 118 */
 
 /* A pool with all frames at home; NULL: no memory. */
 struct rte_mempool *pmv_roce_ack_pool_get(int socket_id);

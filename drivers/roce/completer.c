@@ -5,6 +5,7 @@
 
 #include "drivers/roce/completion.h"
 #include "drivers/roce/requester.h"
+#include "drivers/roce/resend.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/aeth.h"
@@ -87,6 +88,8 @@ acknowledge_before(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv
 	struct pmv_psn una = qp->win.una;
 	bool blocked = acknowledge(qp, psn);
 
+	pmv_roce_resend_acked(w, qp, una);
+
 	if (!pmv_psn_eq(una, qp->win.una))
 		progress(w, qp);
 	if (qp->base.state == PMV_QPS_ERR)
@@ -137,8 +140,10 @@ rx_ack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_
 	pmv_aeth_parse(p->bth + PMV_OFF_AETH, &aeth);
 	switch (pmv_aeth_kind(aeth.syndrome)) {
 	case PMV_AETH_ACK:
-		if (likely(acknowledge_before(w, qp, pmv_psn_add(p->roce.bth.psn, 1))))
+		if (likely(acknowledge_before(w, qp, pmv_psn_add(p->roce.bth.psn, 1)))) {
+			pmv_roce_resend_judge(qp);
 			pmv_roce_requester_run(w, qp);
+		}
 		break;
 	case PMV_AETH_RNR:
 		rnr(w, qp, pmv_aeth_value(aeth.syndrome), p->roce.bth.psn);
@@ -151,12 +156,40 @@ rx_ack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_
 	}
 }
 
+/* The peer has packets behind the one that it waits for. */
+static __rte_noinline void
+rx_sack(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	struct pmv_sack sack;
+
+	if (qp->sel == NULL || !pmv_opcode_payload_is_ok(&p->roce, qp->mtu_bytes) ||
+		p->m->data_len < p->payload_off + PMV_SACK_LEN) {
+		w->stats.drop[PMV_ROCE_DROP_OPCODE]++;
+		return;
+	}
+	qp->stats.nak_seq_rx++;
+	qp->retry.sample_sent = 0; /* the repair would be measured too */
+	if (!acknowledge_before(w, qp, p->roce.bth.psn) || pmv_roce_retry_waits(qp))
+		return;
+	if (!pmv_roce_resend_can(qp)) {
+		repair(w, qp);
+		return;
+	}
+	pmv_sack_parse(rte_pktmbuf_mtod_offset(p->m, const uint8_t *, p->payload_off), &sack);
+	if (pmv_roce_resend_told(qp, &sack))
+		pmv_roce_retry_heard(w, qp);
+	pmv_roce_requester_run(w, qp);
+}
+
 /* What was asked for under this PSN is here; `last`: and it is all that the request at the left
  * edge wanted. */
 static void
 answered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, bool last)
 {
+	struct pmv_psn una = qp->win.una;
+
 	pmv_roce_window_ack_before(&qp->win, pmv_psn_add(psn, 1));
+	pmv_roce_resend_acked(w, qp, una);
 	if (last) {
 		if ((int32_t)(qp->sq.ack - qp->sq.snd) <
 			0) /* else it was to be sent again and is not counted */
@@ -269,6 +302,9 @@ pmv_roce_completer_rx(
 		break;
 	case PMV_OPKIND_READ_RESP:
 		rx_answer(w, qp, p);
+		break;
+	case PMV_OPKIND_SACK:
+		rx_sack(w, qp, p);
 		break;
 	default:
 		rx_atomic_ack(w, qp, p);

@@ -100,6 +100,7 @@ pmv_roce_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
 
 	attr->max_rd_atomic = PMV_ROCE_RD_MAX;
 	attr->atomic_cap = PMV_ATOMIC_GLOB; /* done by the CPU itself, see atomic.h */
+	attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
 	attr->local_ack_delay = PMV_ROCE_ACK_DELAY;
 	attr->max_qp = PMV_ROCE_QP_MAX;
 	attr->max_qp_wr = PMV_ROCE_QP_WR_MAX;

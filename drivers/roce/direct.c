@@ -7,6 +7,7 @@
 #include "drivers/roce/request.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
+#include "drivers/roce/selective.h"
 
 /* How many packets may go without asking again. */
 static inline uint32_t
@@ -111,6 +112,8 @@ pmv_roce_direct_post(struct pmv_roce_worker *w, struct pmv_roce_qp *qp,
 			rte_pktmbuf_free(m);
 			break;
 		}
+		if (unlikely(qp->sel != NULL))
+			pmv_roce_scoreboard_sent(&qp->sel->sent, qp->win.nxt);
 		qp->sq.head++;
 		pmv_roce_window_sent(&qp->win, 1);
 	}

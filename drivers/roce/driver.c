@@ -51,6 +51,7 @@ static const struct pmv_driver_ops roce_ops = {
 	.qp_create_commit = pmv_roce_qp_create_commit,
 	.qp_modify_prepare = pmv_roce_qp_modify_prepare,
 	.qp_modify_commit = pmv_roce_qp_modify_commit,
+	.qp_modify_abort = pmv_roce_qp_modify_abort,
 	.qp_destroy_commit = pmv_roce_qp_destroy_commit,
 	.qp_free = pmv_roce_qp_free,
 	.qp_query = pmv_roce_qp_query,

@@ -12,6 +12,7 @@
 #include "drivers/roce/cq.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
+#include "drivers/roce/selective.h"
 #include "drivers/roce/srq.h"
 #include "drivers/roce/uc.h"
 #include "drivers/roce/ud.h"
@@ -123,12 +124,31 @@ pmv_roce_qp_create_commit(struct pmv_qp *base)
 	pmv_idmap_publish(&w->qps, base->qpn, qp);
 }
 
-/* lib/verbs has checked the transition, the ranges and the address; nothing of ours can fail or
- * needs memory. */
-int
-pmv_roce_qp_modify_prepare(struct pmv_qp *qp, struct pmv_qp_modify *m)
+/* The agreement asks for selective repeat. lib/verbs takes PMV_QP_ECE on RC's way to RTR only. */
+static bool
+is_selective(const struct pmv_qp_modify *m)
 {
-	return 0;
+	return (m->mask & PMV_QP_ECE) && m->attr.ece.vendor_id == PMV_ECE_VENDOR_ID &&
+	       (m->attr.ece.options & PMV_ECE_SELECTIVE_REPEAT);
+}
+
+/* lib/verbs has checked the transition, the ranges and the address. */
+int
+pmv_roce_qp_modify_prepare(struct pmv_qp *base, struct pmv_qp_modify *m)
+{
+	const struct pmv_roce_qp *qp = pmv_roce_qp(base);
+
+	if (!is_selective(m) || qp->sel_mem != NULL)
+		return 0;
+	m->driver_data = pmv_roce_selective_alloc(base->worker->socket_id);
+	return m->driver_data == NULL ? -ENOMEM : 0;
+}
+
+void
+pmv_roce_qp_modify_abort(struct pmv_qp *base, struct pmv_qp_modify *m)
+{
+	pmv_roce_selective_free(m->driver_data);
+	m->driver_data = NULL;
 }
 
 static void
@@ -155,6 +175,8 @@ reset(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
 	pmv_roce_retry_stop(w, qp);
 	pmv_roce_ack_drop(w, qp);
+	pmv_roce_selective_drop(w, qp);
+	qp->sel = NULL;
 	unschedule(w, qp);
 	pmv_roce_attach_forget(w, qp);
 	pmv_roce_sq_reset(&qp->sq);
@@ -178,6 +200,19 @@ set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 	(void)pmv_roce_hdr_init(&qp->hdr, qp->base.pd->device, &m->av, qp->base.qpn, qp->dest_qpn);
 }
 
+/* Selective repeat: what is with the peer does not count, as far as the scoreboard reaches. */
+static void
+set_window(const struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	uint32_t size = w->base.device->param.window_pkts;
+	bool selective = qp->sel != NULL;
+
+	pmv_roce_window_init(&qp->win, pmv_psn(qp->base.attr.sq_psn),
+		selective ? RTE_MIN(size, PMV_ROCE_SCOREBOARD_PSNS) : size);
+	if (selective)
+		qp->win.span = PMV_ROCE_SCOREBOARD_PSNS;
+}
+
 /* What follows from the attributes, which the base holds by now. */
 static void
 set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
@@ -195,8 +230,7 @@ set_rest(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_qp_
 	if (m->mask & PMV_QP_SQ_PSN) {
 		qp->sq.next_psn = pmv_psn(a->sq_psn);
 		qp->ud_psn = a->sq_psn & PMV_PSN_MASK;
-		pmv_roce_window_init(
-			&qp->win, pmv_psn(a->sq_psn), w->base.device->param.window_pkts);
+		set_window(w, qp);
 	}
 	if (m->mask & (PMV_QP_TIMEOUT | PMV_QP_RETRY_CNT | PMV_QP_RNR_RETRY))
 		pmv_roce_retry_set(w, qp);
@@ -248,6 +282,11 @@ pmv_roce_qp_modify_commit(struct pmv_qp *base, const struct pmv_qp_modify *m)
 	if ((m->mask & PMV_QP_MAX_DEST_RD_ATOMIC) &&
 		!pmv_roce_rdatomic_resize(&qp->resp.rd, m->attr.max_dest_rd_atomic))
 		return -EBUSY; /* SQD: the peer's READs go on */
+	if ((m->mask & PMV_QP_STATE) && m->attr.qp_state == PMV_QPS_RTR) {
+		if (m->driver_data != NULL)
+			qp->sel_mem = m->driver_data;
+		qp->sel = is_selective(m) ? qp->sel_mem : NULL;
+	}
 	set_rest(w, qp, m);
 	if (m->mask & PMV_QP_STATE)
 		enter_state(w, qp, m);
@@ -281,6 +320,7 @@ pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		return;
 	__atomic_store_n(&qp->base.state, (uint8_t)PMV_QPS_ERR, __ATOMIC_RELEASE);
 	pmv_roce_retry_stop(w, qp);
+	pmv_roce_selective_drop(w, qp);
 	qp->sq_draining = false;
 	qp->rd_out = 0;
 	for (uint32_t i = sq->ack; i != sq->head; i++) {
@@ -329,6 +369,7 @@ pmv_roce_qp_destroy_commit(struct pmv_qp *base)
 	pmv_idmap_publish(&w->qps, base->qpn, NULL);
 	pmv_roce_retry_stop(w, qp);
 	pmv_roce_ack_drop(w, qp);
+	pmv_roce_selective_drop(w, qp);
 	unschedule(w, qp);
 	pmv_roce_attach_forget(w, qp);
 	if (qp->on_all)
@@ -347,6 +388,7 @@ pmv_roce_qp_free(struct pmv_qp *base)
 	pmv_idmap_free(&pmv_roce_qp_worker(qp)->qps, base->qpn);
 	pmv_roce_rq_fini(&qp->rq);
 	pmv_roce_sq_fini(&qp->sq);
+	pmv_roce_selective_free(qp->sel_mem);
 	rte_free(qp);
 }
 
@@ -358,6 +400,8 @@ pmv_roce_qp_query(const struct pmv_qp *base, struct pmv_qp_attr *attr)
 	attr->rq_psn = qp->resp.epsn.v;
 	attr->sq_psn = qp->base.type == PMV_QPT_UD ? (qp->ud_psn & PMV_PSN_MASK) : qp->win.nxt.v;
 	attr->sq_draining = qp->sq_draining;
+	if (qp->sel != NULL)
+		attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
 }
 
 void

@@ -26,7 +26,8 @@ struct pmv_roce_retry {
 	uint64_t ack_ticks;      /* 4.096 us * 2^timeout; 0 = no ACK timeout */
 	uint64_t srtt_ticks;     /* 0 = not measured */
 	uint64_t rttvar_ticks;
-	uint64_t sample_sent; /* when the packet under measurement went out; 0 = none */
+	uint64_t min_rtt_ticks; /* shortest measured; valid with srtt_ticks */
+	uint64_t sample_sent;   /* when the packet under measurement went out; 0 = none */
 	struct pmv_psn sample_psn;
 	struct pmv_psn loss_una; /* una when the running recovery began */
 	bool fresh; /* on worker->fresh: something was sent, its deadlines are set later in the turn
@@ -62,6 +63,8 @@ struct pmv_roce_ack {
 	struct rte_mbuf *m; /* the frame that asked, to be written over; NULL: take a new one */
 };
 
+struct pmv_roce_selective;
+
 struct pmv_roce_qp {
 	struct pmv_qp base;
 	struct pmv_roce_hdr hdr;   /* template of frames to the peer (RC, UC) */
@@ -75,6 +78,8 @@ struct pmv_roce_qp {
 	struct pmv_roce_window win; /* writers: requester.c (sent), completer.c (acknowledged), uc.c
 				       through window.h */
 	struct pmv_roce_sq sq;
+	struct pmv_roce_selective *sel;     /* NULL: go-back-N; see selective.h */
+	struct pmv_roce_selective *sel_mem; /* its memory, once it was needed */
 	uint32_t rd_out;       /* READs sent and not answered; requester.c, completer.c */
 	uint32_t since_ackreq; /* request packets since the last AckReq; requester.c */
 	uint32_t ud_psn;       /* UD: PSN of the next datagram; ud.c */
@@ -108,6 +113,7 @@ int pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *w, struct pmv_qp_in
 	struct pmv_qp **ret_qp);
 void pmv_roce_qp_create_commit(struct pmv_qp *qp);
 int pmv_roce_qp_modify_prepare(struct pmv_qp *qp, struct pmv_qp_modify *m);
+void pmv_roce_qp_modify_abort(struct pmv_qp *qp, struct pmv_qp_modify *m);
 int pmv_roce_qp_modify_commit(struct pmv_qp *qp, const struct pmv_qp_modify *m);
 void pmv_roce_qp_destroy_commit(struct pmv_qp *qp);
 void pmv_roce_qp_free(struct pmv_qp *qp);

@@ -9,6 +9,7 @@
 #include "drivers/roce/completion.h"
 #include "drivers/roce/direct.h"
 #include "drivers/roce/request.h"
+#include "drivers/roce/resend.h"
 #include "drivers/roce/retry.h"
 
 #define TURN_PKTS_MAX                                                                              \
@@ -51,6 +52,8 @@ send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe
 	if (unlikely(err != 0))
 		return err;
 	again = pmv_roce_window_sent(&qp->win, nb_psn);
+	if (unlikely(qp->sel != NULL))
+		pmv_roce_scoreboard_sent(&qp->sel->sent, psn);
 	qp->since_ackreq = ackreq ? 0 : qp->since_ackreq + 1;
 	if (is_answered(wqe))
 		qp->rd_out++;
@@ -97,6 +100,8 @@ pmv_roce_requester_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	if (qp->base.state != PMV_QPS_RTS && qp->base.state != PMV_QPS_SQD)
 		return;
 	if (pmv_roce_retry_waits(qp))
+		return;
+	if (unlikely(pmv_roce_resend_can(qp)) && !pmv_roce_resend_run(w, qp))
 		return;
 	for (uint32_t budget = TURN_PKTS_MAX; sq->snd != sq->head; budget--) {
 		struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, sq->snd);
@@ -253,6 +258,10 @@ pmv_roce_requester_go_back(struct pmv_roce_qp *qp, struct pmv_psn psn)
 	}
 	sq->snd = i;
 	qp->rd_out = answers;
+	if (qp->sel != NULL) {
+		pmv_roce_scoreboard_forget(&qp->sel->sent, qp->win.una, qp->win.end);
+		pmv_roce_resend_count(qp);
+	}
 	qp->since_ackreq = 0;
 	qp->retry.sample_sent = 0; /* an answer could belong to either copy (Karn) */
 }
@@ -271,6 +280,10 @@ pmv_roce_requester_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	qp->stats.retx_pkts++;
 	w->stats.retx_pkts++;
 	qp->retry.sample_sent = 0;
+	if (qp->sel != NULL) {
+		pmv_roce_scoreboard_probed(&qp->sel->sent, qp->win.una);
+		qp->sel->probe_sent = w->base.now;
+	}
 	pmv_roce_tx_stage(w, m);
 	return true;
 }

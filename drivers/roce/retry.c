@@ -102,10 +102,12 @@ measure(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	if (r->srtt_ticks == 0) {
 		r->srtt_ticks = rtt;
 		r->rttvar_ticks = rtt / 2;
+		r->min_rtt_ticks = rtt;
 	} else {
 		uint64_t err = rtt > r->srtt_ticks ? rtt - r->srtt_ticks : r->srtt_ticks - rtt;
 
 		r->rttvar_ticks += err / 4 - r->rttvar_ticks / 4;
+		r->min_rtt_ticks = RTE_MIN(r->min_rtt_ticks, rtt);
 		r->srtt_ticks = RTE_MAX(r->srtt_ticks + rtt / 8 - r->srtt_ticks / 8, (uint64_t)1);
 	}
 	qp->stats.srtt_ns =
@@ -130,6 +132,13 @@ pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		r->probe_deadline = 0;
 		return;
 	}
+	start(w, qp);
+}
+
+void
+pmv_roce_retry_heard(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
+{
+	qp->retry.probe_shift = 0;
 	start(w, qp);
 }
 

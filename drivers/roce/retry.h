@@ -34,6 +34,9 @@ pmv_roce_retry_sent(
 /* The window's left edge moved to una: measure, refill the counters, restart or stop the timers. */
 void pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
+/* The peer has more than it had, although the left edge did not move: no silence yet. */
+void pmv_roce_retry_heard(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
+
 /*
  * A loss was indicated (NAK sequence error, a READ passed over, a gap in READ responses). True: act
  * on it, one retry is charged. False: an echo of a loss that is being repaired, or retries are

@@ -15,6 +15,7 @@
 #include "drivers/roce/mcast.h"
 #include "drivers/roce/qp.h"
 #include "drivers/roce/responder.h"
+#include "drivers/roce/sequencer.h"
 #include "drivers/roce/uc.h"
 #include "drivers/roce/ud.h"
 
@@ -212,7 +213,12 @@ rc_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 		pmv_roce_completer_rx(w, qp, p);
 		return FATE_DONE;
 	}
-	pmv_roce_responder_rx(w, qp, p);
+	if (unlikely(qp->sel != NULL)) {
+		if (pmv_roce_sequencer_rx(w, qp, p))
+			return FATE_TAKEN;
+	} else {
+		pmv_roce_responder_rx(w, qp, p);
+	}
 	return qp->ack.owed && pmv_roce_ack_keep(qp, p->m) ? FATE_TAKEN : FATE_DONE;
 }
 

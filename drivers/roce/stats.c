@@ -84,6 +84,7 @@ static const struct counter counters[] = {
 	DROP("resp_syndrome", PMV_ROCE_DROP_RESP_SYNDROME),
 	DROP("resp_gap", PMV_ROCE_DROP_RESP_GAP),
 	DROP("no_mbuf", PMV_ROCE_DROP_NO_MBUF),
+	DROP("reorder_full", PMV_ROCE_DROP_REORDER_FULL),
 	DROP("foreign", PMV_ROCE_DROP_FOREIGN),
 };
 

@@ -37,6 +37,7 @@ enum pmv_roce_drop {
 	PMV_ROCE_DROP_RESP_STALE,    /* response before or outside the window */
 	PMV_ROCE_DROP_RESP_SYNDROME, /* reserved syndrome */
 	PMV_ROCE_DROP_RESP_GAP,      /* READ response behind a gap */
+	PMV_ROCE_DROP_REORDER_FULL,  /* behind a gap, and too many wait already */
 	PMV_ROCE_DROP_NO_MBUF,
 	PMV_ROCE_DROP_FOREIGN, /* not RoCE and nobody took it */
 	PMV_ROCE_DROP_NB

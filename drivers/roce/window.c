@@ -8,6 +8,8 @@ pmv_roce_window_init(struct pmv_roce_window *win, struct pmv_psn first, uint32_t
 	win->nxt = first;
 	win->end = first;
 	win->size = size;
+	win->span = size;
+	win->away = 0;
 }
 
 enum pmv_roce_window_place

@@ -20,7 +20,10 @@ struct pmv_roce_window {
 	struct pmv_psn una; /* oldest PSN not acknowledged */
 	struct pmv_psn nxt; /* PSN of the next packet to send */
 	struct pmv_psn end; /* one past the highest PSN ever sent; nxt <= end while resending */
-	uint32_t size;      /* PSNs that may lie between una and nxt */
+	uint32_t size;      /* packets that may be on their way */
+	uint32_t span; /* PSNs that may lie between una and nxt, packets that are not on their way
+			  included */
+	uint32_t away; /* of those between: known to be with the peer, or lost; resend.c */
 };
 
 enum pmv_roce_window_place {
@@ -29,6 +32,7 @@ enum pmv_roce_window_place {
 	PMV_ROCE_WINDOW_UNSENT, /* end or later: the peer cannot have seen it */
 };
 
+/* span = size: whoever hears of packets behind a gap may widen it. */
 void pmv_roce_window_init(struct pmv_roce_window *win, struct pmv_psn first, uint32_t size);
 
 /* Distances from una, not signed differences: a READ may take half of all PSNs. */
@@ -43,9 +47,12 @@ pmv_roce_window_ahead(const struct pmv_roce_window *win, struct pmv_psn psn)
 static inline uint32_t
 pmv_roce_window_room(const struct pmv_roce_window *win)
 {
-	uint32_t used = pmv_roce_window_ahead(win, win->nxt);
+	uint32_t ahead = pmv_roce_window_ahead(win, win->nxt);
+	uint32_t on_way = ahead - win->away;
+	uint32_t room = on_way < win->size ? win->size - on_way : 0;
+	uint32_t left = ahead < win->span ? win->span - ahead : 0;
 
-	return used < win->size ? win->size - used : 0;
+	return room < left ? room : left;
 }
 
 /* More PSNs than this cannot be outstanding: neither side could tell new from old (IBTA vol.

@@ -23,6 +23,9 @@
 #define PMV_ROCE_RX_BURST   32u
 #define PMV_ROCE_LOOPED_MAX 64u
 
+/* Frames that may wait behind gaps, of all QPs of a worker: their mbufs are the port's. */
+#define PMV_ROCE_REORDERED_MAX 1024u
+
 struct pmv_roce_cq;
 struct pmv_roce_qp;
 struct pmv_roce_fault;
@@ -61,6 +64,7 @@ struct pmv_roce_worker {
 	struct pmv_roce_fault *fault; /* NULL: off */
 	struct pmv_roce_stamp stamp;
 	TAILQ_HEAD(, pmv_roce_cq) noticed; /* armed CQs that were pushed to; cq.c */
+	uint32_t nb_reordered;             /* frames that wait behind gaps; reorder.c */
 	bool cq_overrun; /* some CQ did: its QPs are looked for in this turn or the next; cq.c */
 	struct pmv_random random;
 	uint32_t l3_off;       /* of frames to us: with the device's tag, or without */

@@ -83,6 +83,7 @@ struct pmv_device_attr {
 	uint32_t max_srq_wr;  /**< receives of an SRQ */
 	uint32_t max_srq_sge; /**< SGEs of a receive of an SRQ */
 	uint32_t max_mr;
+	struct pmv_ece ece;           /**< what its RC QPs can agree on with a peer; 0: nothing */
 	uint64_t max_mr_size;         /**< bytes */
 	uint32_t max_msg_size;        /**< bytes */
 	uint32_t max_mcast_grp;       /**< multicast groups with attached QPs; 0 = none */

@@ -55,6 +55,9 @@ struct pmv_qp_attr {
 	uint8_t timeout;            /**< 4.096 us * 2^n, 0..31; 0 = no ACK timeout */
 	uint8_t retry_cnt;          /**< 0..7 */
 	uint8_t rnr_retry;          /**< 0..7; 7 = for ever */
+	/** What both ends agreed on. To RTR with PMV_QP_ECE: what is not known here is left out;
+	 * without it: nothing. pmv_query_qp() tells what is in force. */
+	struct pmv_ece ece;
 };
 
 /**

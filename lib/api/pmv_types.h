@@ -193,6 +193,27 @@ enum pmv_qp_attr_mask {
 	PMV_QP_CAP = 1 << 19,
 	PMV_QP_DEST_QPN = 1 << 20,
 	PMV_QP_RATE_LIMIT = 1 << 25,
+	PMV_QP_ECE = 1 << 30, /**< pmverbs' own */
+};
+
+/**
+ * Enhanced connection establishment: what two ends agree on beyond the standard, before the QPs go
+ * to RTR. It travels in the CM's REQ and REP. Options mean what the vendor says; an end that does
+ * not know the vendor answers zero, and zero is plain RoCEv2.
+ */
+struct pmv_ece {
+	uint32_t vendor_id; /**< 24 bits */
+	uint32_t options;
+};
+
+/** Vendor id under which pmverbs' options go. */
+#define PMV_ECE_VENDOR_ID 0x706d76u
+
+enum pmv_ece_options {
+	/** RC: packets behind a lost one wait at the receiver, and only what is missing is sent
+	 * again. Execution stays in order: memory and completions look as on a wire without loss.
+	 */
+	PMV_ECE_SELECTIVE_REPEAT = 1 << 0,
 };
 
 /** QPN of the general services interface (CM datagrams) and of multicast packets. */

@@ -77,6 +77,7 @@ const struct pmv_opcode_info pmv_opcode_table[256] = {
 	[PMV_OPCODE_UD_SEND_ONLY_IMM] =
 		OP(UD, SEND, ONLY, REQ | WQE | COMP, PMV_EXT_DETH | PMV_EXT_IMMDT, ANY),
 	[PMV_OPCODE_CNP] = OP(CNP, CNP, ONLY, 0, 0, CNP),
+	[PMV_OPCODE_SACK] = OP(RC, SACK, ONLY, 0, PMV_EXT_AETH, SACK),
 };
 
 #pragma GCC diagnostic pop

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "lib/wire/bth.h"
+#include "lib/wire/sack.h"
 #include "lib/wire/verdict.h"
 
 enum pmv_opcode {
@@ -55,6 +56,7 @@ enum pmv_opcode {
 	PMV_OPCODE_UD_SEND_ONLY = 0x64,
 	PMV_OPCODE_UD_SEND_ONLY_IMM = 0x65,
 	PMV_OPCODE_CNP = 0x81,
+	PMV_OPCODE_SACK = 0xc1, /* our own, between peers who agreed: lib/wire/sack.h */
 };
 
 /* Top three bits of an opcode choose the transport; UC = RC + this. */
@@ -80,6 +82,7 @@ enum pmv_opcode_kind {
 	PMV_OPKIND_ACK,
 	PMV_OPKIND_ATOMIC_ACK,
 	PMV_OPKIND_CNP,
+	PMV_OPKIND_SACK,
 };
 
 /* Place in the message, as two bits: a packet with FIRST begins one, a packet with LAST ends one.
@@ -114,6 +117,7 @@ enum pmv_opcode_payload {
 	PMV_OPPAY_FULL,     /* exactly the path MTU, pad 0 */
 	PMV_OPPAY_EIGHT,    /* exactly 8, pad 0 */
 	PMV_OPPAY_CNP,      /* 16 reserved bytes, not judged */
+	PMV_OPPAY_SACK,     /* exactly PMV_SACK_LEN, pad 0 */
 };
 
 struct pmv_opcode_info {
@@ -184,6 +188,8 @@ pmv_opcode_payload_is_ok(const struct pmv_roce_view *v, uint32_t path_mtu)
 		return v->payload_len <= path_mtu;
 	case PMV_OPPAY_EIGHT:
 		return v->payload_len == 8 && v->bth.padcnt == 0;
+	case PMV_OPPAY_SACK:
+		return v->payload_len == PMV_SACK_LEN && v->bth.padcnt == 0;
 	default:
 		return true;
 	}

@@ -165,12 +165,28 @@ copy_of(struct pmv_test_link *link, const struct rte_mbuf *m)
 	return rte_pktmbuf_copy(m, link->pool, 0, UINT32_MAX);
 }
 
+/* When the frame is at the other end: it waits for those before it, takes its time on the wire, and
+ * then travels. */
+static uint64_t
+on_wire(const struct pmv_test_link *link, struct pmv_test_dir *d, const struct rte_mbuf *m,
+	uint64_t now)
+{
+	if (d->bytes_per_us != 0) {
+		uint64_t bytes = rte_pktmbuf_pkt_len(m) + 24; /* FCS, preamble, gap */
+
+		d->free_at =
+			RTE_MAX(d->free_at, now) + bytes * link->ticks_per_us / d->bytes_per_us;
+		now = d->free_at;
+	}
+	return now + d->delay_us * link->ticks_per_us;
+}
+
 static void
 take_one(struct pmv_test_link *link, int side, struct rte_mbuf *m, uint64_t now)
 {
 	struct pmv_test_end *from = &link->end[side];
 	struct pmv_test_end *to = &link->end[!side];
-	uint64_t due = now + from->out.delay_us * link->ticks_per_us;
+	uint64_t due = on_wire(link, &from->out, m, now);
 	struct rte_mbuf *copy;
 
 	switch (judge(link, &from->out, m)) {

@@ -38,6 +38,8 @@ struct pmv_test_dir {
 	double dup;
 	double swap;
 	uint32_t delay_us;
+	uint32_t bytes_per_us;   /* rate of the wire, 24 bytes a frame besides; 0 = no limit */
+	uint64_t free_at;        /* the wire has passed on what came before; link.c */
 	pmv_test_link_hook hook; /* asked first; PASS lets the rest decide */
 	void *hook_arg;
 	uint64_t nb_frames; /* seen */

@@ -162,7 +162,8 @@ move_qp(struct pmv_test_pair *pair, int side, struct pmv_qp *qp, const struct pm
 	a->qp_state = PMV_QPS_RTR;
 	assert_int_equal(pmv_modify_qp(qp, a,
 				 PMV_QP_STATE | PMV_QP_AV | PMV_QP_PATH_MTU | PMV_QP_DEST_QPN |
-					 PMV_QP_RQ_PSN | (is_rc ? RC_RTR : 0)),
+					 PMV_QP_RQ_PSN | (is_rc ? RC_RTR : 0) |
+					 (a->ece.vendor_id != 0 ? PMV_QP_ECE : 0)),
 		0);
 	a->qp_state = PMV_QPS_RTS;
 	assert_int_equal(
