@@ -37,12 +37,13 @@ static const struct {
 	{ 'o', PMV_QP_MAX_DEST_RD_ATOMIC },
 	{ 'g', PMV_QP_PATH_MIG_STATE },
 	{ 'd', PMV_QP_DEST_QPN },
+	{ 'y', PMV_QP_ECE },
 };
 
 static const char *const expected[7][7][3] = {
 	/* to:  RESET        INIT                        RTR  RTS  SQD  SQE  ERR */
 	{ { "", "", "" }, { "KPA", "KPA", "KPQ" }, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } },
-	{ { "", "", "" }, { "kpa", "kpa", "kpq" }, { "VMDXOWlak", "VMDXlak", "kq" }, { 0 }, { 0 },
+	{ { "", "", "" }, { "kpa", "kpa", "kpq" }, { "VMDXOWlaky", "VMDXlak", "kq" }, { 0 }, { 0 },
 		{ 0 }, { "", "", "" } },
 	{ { "", "", "" }, { 0 }, { 0 }, { "TRNSIclawg", "Sclag", "Scq" }, { 0 }, { 0 },
 		{ "", "", "" } },

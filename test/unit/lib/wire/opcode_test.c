@@ -28,6 +28,8 @@ ext_bytes(uint8_t opcode)
 		return 8;
 	if (opcode == 0x65)
 		return 12;
+	if (opcode == 0xc1) /* our own: AETH */
+		return 4;
 	return opcode == 0x81 ? 0 : -1;
 }
 
@@ -55,12 +57,13 @@ opcode_table__headers(void **state)
 		known++;
 		assert_int_equal(op->hdr_len, 12 + ext);
 		assert_int_equal(op->payload == PMV_OPPAY_NONE, has_no_payload((uint8_t)i));
-		assert_int_equal(op->opclass, i == 0x81   ? PMV_OPCLASS_CNP
+		assert_int_equal(op->opclass, i == 0xc1   ? PMV_OPCLASS_RC
+					      : i == 0x81 ? PMV_OPCLASS_CNP
 					      : i >= 0x60 ? PMV_OPCLASS_UD
 					      : i >= 0x20 ? PMV_OPCLASS_UC
 							  : PMV_OPCLASS_RC);
 	}
-	assert_int_equal(known, 25 + 12 + 2 + 1);
+	assert_int_equal(known, 25 + 12 + 2 + 1 + 1);
 }
 
 static bool
