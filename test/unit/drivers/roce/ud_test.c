@@ -201,7 +201,7 @@ ud__immediate_solicited_inline(void **state)
 	rig_run(r, 50);
 	wc = one_wc(r, 1);
 	assert_int_equal(wc.imm_data, rte_cpu_to_be_32(0xdeadbeef));
-	assert_int_equal(wc.wc_flags, PMV_WC_GRH | PMV_WC_WITH_IMM);
+	assert_int_equal(wc.wc_flags, PMV_WC_GRH | PMV_WC_WITH_IMM | PMV_WC_SOLICITED);
 	assert_int_equal(wc.byte_len, 45);
 	assert_memory_equal(r->mem[1] + 40, "\1\2\3\4\5", 5);
 	assert_int_equal(r->mem[1][45], 0xa5);
