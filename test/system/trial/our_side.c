@@ -387,8 +387,10 @@ pmv_trial_side_poll(struct pmv_trial *t, struct pmv_trial_wc *ret_wc)
 			t->is_gone = true;
 		return 0;
 	}
-	*ret_wc = (struct pmv_trial_wc){ wc.wr_id, wc.status, wc.opcode, wc.byte_len, wc.wc_flags,
-		ntohl(wc.imm_data), wc.src_qp };
+	*ret_wc = (struct pmv_trial_wc){ wc.wr_id, wc.status, wc.opcode, wc.byte_len,
+		wc.wc_flags & ~(uint32_t)PMV_WC_SOLICITED, ntohl(wc.imm_data), wc.src_qp };
+	ret_wc->tells_solicited = true;
+	ret_wc->solicited = (wc.wc_flags & PMV_WC_SOLICITED) != 0;
 	return 1;
 }
 

@@ -24,7 +24,7 @@ choose_flags(const struct pmv_trial_step *s)
 {
 	uint32_t flags = PMV_TRIAL_SIGNALED;
 
-	if (pmv_trial_opcode_takes_recv(s->opcode) && s->number % 3 == 0)
+	if (pmv_trial_step_is_solicited(s))
 		flags |= PMV_TRIAL_SOLICITED;
 	if (s->opcode != PMV_TRIAL_READ && !pmv_trial_opcode_is_atomic(s->opcode) &&
 		s->length <= PMV_TRIAL_INLINE_MAX && s->number % 2 == 1)

@@ -93,6 +93,9 @@ check_recv(struct pmv_trial *t, const struct pmv_trial_step *s, const struct pmv
 		wc->byte_len);
 	pmv_trial_expect(t, s, "flags of the receive",
 		(has_imm ? WC_WITH_IMM : 0) | (is_ud ? WC_GRH : 0), wc->flags);
+	if (wc->tells_solicited)
+		pmv_trial_expect(t, s, "solicited bit of the receive",
+			pmv_trial_step_is_solicited(s), wc->solicited);
 	if (has_imm)
 		pmv_trial_expect(t, s, "immediate", 0xabc00000 | s->number, wc->imm);
 	if (is_ud) {

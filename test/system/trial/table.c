@@ -116,3 +116,9 @@ pmv_trial_fill(uint8_t *buf, uint32_t step, uint32_t k, uint32_t length)
 	for (uint32_t i = 0; i < length; i++)
 		buf[i] = pmv_trial_byte(step, k, i);
 }
+
+bool
+pmv_trial_step_is_solicited(const struct pmv_trial_step *s)
+{
+	return pmv_trial_opcode_takes_recv(s->opcode) && s->number % 3 == 0;
+}

@@ -54,6 +54,8 @@ void pmv_trial_case_step(
 bool pmv_trial_opcode_is_atomic(enum pmv_trial_opcode opcode);
 /* It takes a receive of the peer's. */
 bool pmv_trial_opcode_takes_recv(enum pmv_trial_opcode opcode);
+/* The requester asks for an event at the responder. */
+bool pmv_trial_step_is_solicited(const struct pmv_trial_step *s);
 bool pmv_trial_opcode_has_imm(enum pmv_trial_opcode opcode);
 const char *pmv_trial_opcode_name(enum pmv_trial_opcode opcode);
 

@@ -65,6 +65,8 @@ struct pmv_trial_wc {
 	uint32_t flags;
 	uint32_t imm; /* host order */
 	uint32_t src_qp;
+	bool tells_solicited; /* this side's completions say whether the sender set the bit */
+	bool solicited;
 };
 
 struct pmv_trial {
