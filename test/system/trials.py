@@ -11,6 +11,7 @@ from lab import OUR_ADDRESS, PEER_ADDRESS, Failed
 
 MTU = 1500
 LOSS_PERCENT = 2
+CASES = (('rc', 'v4'), ('atomic', 'v4'), ('srq', 'v6'), ('srq_ud', 'v4'), ('uc', 'v6'), ('ud', 'v4'), ('ud', 'v6'))
 LIMIT = {0: 60, LOSS_PERCENT: 120}
 
 
@@ -86,8 +87,10 @@ def table():
     """The cases, for cases.table()."""
     found = []
     for loss in (0, LOSS_PERCENT):
-        for case, family in (('rc', 'v4'), ('atomic', 'v4'), ('uc', 'v6'), ('ud', 'v4'), ('ud', 'v6')):
+        for case, family in CASES:
             for title, body in (('linux_requests', linux_requests), ('we_request', we_request)):
                 found.append(Case('verbs.%s.%s.%s.loss%d' % (title, case, family, loss), MTU, body,
                                   {'case': case, 'family': family, 'loss': loss}, False))
+    found.append(Case('verbs.we_request.unaligned.v4.loss0', MTU, we_request,
+                      {'case': 'unaligned', 'family': 'v4', 'loss': 0}, False))
     return found

@@ -56,7 +56,7 @@ static int
 complain(const char *what, int ret)
 {
 	if (ret != 0)
-		printf("trial: %s: %s\n", what, strerror(errno != 0 ? errno : abs(ret)));
+		printf("trial: %s: %s\n", what, strerror(ret > 0 ? ret : errno));
 	return ret;
 }
 
@@ -329,12 +329,12 @@ pmv_trial_side_send(struct pmv_trial *t, const struct pmv_trial_wr *wr)
 		v.wr.ud.remote_qkey = PMV_TRIAL_QKEY;
 	} else if (pmv_trial_opcode_is_atomic(wr->opcode)) {
 		v.wr.atomic.remote_addr = wr->remote_addr;
-		v.wr.atomic.rkey = t->peer.rkey;
+		v.wr.atomic.rkey = wr->rkey;
 		v.wr.atomic.compare_add = wr->compare_add;
 		v.wr.atomic.swap = wr->swap;
 	} else {
 		v.wr.rdma.remote_addr = wr->remote_addr;
-		v.wr.rdma.rkey = t->peer.rkey;
+		v.wr.rdma.rkey = wr->rkey;
 	}
 	return -complain("a request is not taken",
 		ibv_post_send(wr->on_data ? side.data : side.id->qp, &v, &bad));

@@ -48,6 +48,7 @@ static struct {
 	struct pmv_cm_id *id;
 	struct pmv_pd *pd;
 	struct pmv_cq *cq;
+	struct pmv_srq *srq;
 	struct pmv_mr *mr;
 	struct pmv_qp *rc;
 	struct pmv_qp *data; /* UC, UD; RC: the id's */
@@ -77,6 +78,19 @@ fill_init_attr(const struct pmv_trial *t, bool is_data, struct pmv_qp_init_attr 
 			.max_inline_data = PMV_TRIAL_INLINE_MAX },
 		.qp_type = is_data ? (enum pmv_qp_type)t->c->transport : PMV_QPT_RC,
 	};
+	if (is_data || t->c->transport == PMV_TRIAL_RC)
+		attr->srq = side.srq;
+}
+
+static int
+make_srq(const struct pmv_trial *t)
+{
+	struct pmv_srq_init_attr attr = { .attr = { .max_wr = PMV_TRIAL_WR_MAX, .max_sge = 2 } };
+
+	if (!t->c->has_srq || t->is_requester)
+		return 0;
+	return complain("no shared receive queue",
+		pmv_create_srq(side.pd, side.ep.worker, &attr, &side.srq));
 }
 
 static int
@@ -100,10 +114,12 @@ static int
 make_queue_pairs(struct pmv_trial *t)
 {
 	struct pmv_qp_init_attr attr;
-	int ret;
+	int ret = make_srq(t);
 
 	fill_init_attr(t, false, &attr);
-	ret = complain("no queue pair", pmv_cm_create_qp(side.id, side.pd, side.ep.worker, &attr));
+	if (ret == 0)
+		ret = complain(
+			"no queue pair", pmv_cm_create_qp(side.id, side.pd, side.ep.worker, &attr));
 	if (ret == 0)
 		ret = complain(
 			"no ACK timeout", pmv_cm_set_ack_timeout(side.id, PMV_TRIAL_ACK_TIMEOUT));
@@ -349,12 +365,12 @@ pmv_trial_side_send(struct pmv_trial *t, const struct pmv_trial_wr *wr)
 		v.wr.ud.remote_qkey = PMV_TRIAL_QKEY;
 	} else if (pmv_trial_opcode_is_atomic(wr->opcode)) {
 		v.wr.atomic.remote_addr = wr->remote_addr;
-		v.wr.atomic.rkey = t->peer.rkey;
+		v.wr.atomic.rkey = wr->rkey;
 		v.wr.atomic.compare_add = wr->compare_add;
 		v.wr.atomic.swap = wr->swap;
 	} else {
 		v.wr.rdma.remote_addr = wr->remote_addr;
-		v.wr.rdma.rkey = t->peer.rkey;
+		v.wr.rdma.rkey = wr->rkey;
 	}
 	ret = pmv_post_send(wr->on_data ? side.data : side.rc, &v, 1);
 	return ret == 1 ? 0 : complain("a request is not taken", ret < 0 ? ret : -EIO);
@@ -370,7 +386,9 @@ pmv_trial_side_recv(struct pmv_trial *t, bool on_data, uint64_t wr_id, uint32_t 
 		.sg_list = sges,
 		.num_sge = fill_sges(t, at, length, split, sges),
 	};
-	int ret = pmv_post_recv(on_data ? side.data : side.rc, &v, 1);
+	struct pmv_qp *qp = on_data ? side.data : side.rc;
+	int ret = side.srq != NULL && qp == side.data ? pmv_post_srq_recv(side.srq, &v, 1)
+						      : pmv_post_recv(qp, &v, 1);
 
 	return ret == 1 ? 0 : complain("a receive is not taken", ret < 0 ? ret : -EIO);
 }
@@ -416,6 +434,8 @@ end(struct pmv_trial *t)
 	if (side.listener != NULL)
 		pmv_cm_destroy_id(side.listener);
 	ret |= pmv_app_endpoint_free_cq(&side.ep, side.cq);
+	if (side.srq != NULL)
+		ret |= complain("the shared receive queue's end", pmv_destroy_srq(side.srq));
 	ret |= pmv_app_endpoint_free_mr(&side.ep, side.mr);
 	if (side.pd != NULL)
 		ret |= complain("the protection domain's end", pmv_dealloc_pd(side.pd));

@@ -9,6 +9,9 @@
 
 #include "test/system/trial/talk.h"
 
+#define WC_REM_INV_REQ_ERR 9u
+#define WC_REM_ACCESS_ERR  10u
+
 static const uint32_t wc_opcodes[] = {
 	[PMV_TRIAL_WRITE] = 1,
 	[PMV_TRIAL_WRITE_IMM] = 1,
@@ -45,6 +48,7 @@ post_operation(struct pmv_trial *t, const struct pmv_trial_step *s, uint32_t k)
 		.length = s->length,
 		.imm = 0xabc00000 | s->number,
 		.remote_addr = t->peer.addr + at,
+		.rkey = t->peer.rkey,
 	};
 
 	wr.split = wr.flags & PMV_TRIAL_INLINE ? 0 : pmv_trial_split(s, s->length);
@@ -108,6 +112,44 @@ run_step(struct pmv_trial *t, const struct pmv_trial_step *s)
 	return 0;
 }
 
+/* IBTA vol. 1, 9.9.3: beyond the region and a bad key are remote access errors, an unaligned atomic
+ * is an invalid request. The queue pair is in error then. */
+static void
+run_fault(struct pmv_trial *t)
+{
+	struct pmv_trial_step s = { .number = pmv_trial_case_steps(t->c), .length = 8, .count = 1 };
+	struct pmv_trial_wr wr = {
+		.on_data = true,
+		.flags = PMV_TRIAL_SIGNALED,
+		.at = PMV_TRIAL_RESULT_AT,
+		.length = 8,
+		.remote_addr = t->peer.addr + PMV_TRIAL_ATOMIC_AT,
+		.rkey = t->peer.rkey,
+	};
+	uint32_t status = WC_REM_ACCESS_ERR;
+	struct pmv_trial_wc wc;
+
+	if (t->c->fault == PMV_TRIAL_BEYOND) {
+		wr.opcode = PMV_TRIAL_WRITE;
+		wr.remote_addr = t->peer.addr + PMV_TRIAL_BUF_BYTES - 4;
+	} else if (t->c->fault == PMV_TRIAL_BAD_KEY) {
+		wr.opcode = pmv_trial_opcode_is_atomic(t->c->opcodes[0]) ? t->c->opcodes[0]
+									 : PMV_TRIAL_READ;
+		wr.rkey ^= 0xff;
+	} else {
+		wr.opcode = PMV_TRIAL_FETCH_ADD;
+		wr.remote_addr += 4;
+		wr.compare_add = 1;
+		status = WC_REM_INV_REQ_ERR;
+	}
+	s.opcode = wr.opcode;
+	if (pmv_trial_side_send(t, &wr) != 0 ||
+		pmv_trial_wait(t, wr.wr_id, PMV_TRIAL_NEVER_MS, &wc) != 0)
+		pmv_trial_say(t, "the request that must be refused has no completion");
+	else
+		pmv_trial_expect(t, &s, "status of what must be refused", status, wc.status);
+}
+
 void
 pmv_trial_requester_run(struct pmv_trial *t)
 {
@@ -135,4 +177,6 @@ pmv_trial_requester_run(struct pmv_trial *t)
 		pmv_trial_say(t, "the trial ended early: %s", strerror(-ret));
 	else if (msg.nb_failures != 0)
 		pmv_trial_say(t, "the responder saw %u failures", msg.nb_failures);
+	else if (pmv_trial_ends_in_fault(t))
+		run_fault(t);
 }

@@ -11,6 +11,7 @@
 
 #define WC_RECV          0x80u
 #define WC_RECV_RDMA_IMM 0x81u
+#define WC_WR_FLUSH_ERR  5u
 #define WC_GRH           1u
 #define WC_WITH_IMM      2u
 /* An unreliable message overtakes no message of the connection that left after it; this is for a
@@ -164,6 +165,37 @@ leave(struct pmv_trial *t)
 		pmv_trial_side_poll(t, &wc);
 }
 
+/* The request that must be refused touches nothing, and a receive of a queue of its own is flushed.
+ */
+static int
+prepare_fault(struct pmv_trial *t)
+{
+	memset(t->buf, PMV_TRIAL_BLANK, PMV_TRIAL_DATA_BYTES);
+	memset(t->buf + PMV_TRIAL_BUF_BYTES - 8, PMV_TRIAL_BLANK, 8);
+	return pmv_trial_message_expect(t);
+}
+
+static void
+check_fault(struct pmv_trial *t)
+{
+	uint64_t end = pmv_trial_now_ms() + LEAVE_MS;
+	struct pmv_trial_wc wc = { .wr_id = PMV_TRIAL_ID_SEND };
+
+	/* Whether our last message is acknowledged before the refusal is a matter of luck. */
+	while (!t->c->has_srq && wc.wr_id != PMV_TRIAL_ID_RECV && pmv_trial_now_ms() < end)
+		if (pmv_trial_side_poll(t, &wc) == 0)
+			wc.wr_id = PMV_TRIAL_ID_SEND;
+	if (!t->c->has_srq && (wc.wr_id != PMV_TRIAL_ID_RECV || wc.status != WC_WR_FLUSH_ERR))
+		pmv_trial_say(t, "the receive was not flushed: status %u", wc.status);
+	leave(t);
+	for (uint32_t i = 0; i < PMV_TRIAL_DATA_BYTES; i++)
+		if (t->buf[i] != PMV_TRIAL_BLANK)
+			pmv_trial_say(t, "what had to be refused wrote byte %u", i);
+	for (uint32_t i = PMV_TRIAL_BUF_BYTES - 8; i < PMV_TRIAL_BUF_BYTES; i++)
+		if (t->buf[i] != PMV_TRIAL_BLANK)
+			pmv_trial_say(t, "what had to be refused wrote byte %u", i);
+}
+
 void
 pmv_trial_responder_run(struct pmv_trial *t)
 {
@@ -185,10 +217,14 @@ pmv_trial_responder_run(struct pmv_trial *t)
 		if (ret == 0)
 			ret = check(t, &step);
 	}
+	if (ret == 0 && pmv_trial_ends_in_fault(t))
+		ret = prepare_fault(t);
 	if (ret == 0)
 		ret = pmv_trial_message_send(t, nb);
 	if (ret != 0)
 		pmv_trial_say(t, "the trial ended early: %s", strerror(-ret));
+	else if (pmv_trial_ends_in_fault(t))
+		check_fault(t);
 	else
 		leave(t);
 }

@@ -13,17 +13,24 @@ static const uint32_t lengths[] = { 0, 1, MTU - 1, MTU, MTU + 1, 3 * MTU + 7, 65
 	PMV_TRIAL_BYTES_MAX };
 #define NB_LENGTHS    (sizeof(lengths) / sizeof(lengths[0]))
 #define NB_LENGTHS_UD 4u
-/* Equal, unequal; each alone and with others outstanding. */
-#define NB_VARIANTS 4u
+/* Equal, unequal; each alone and with others outstanding; often enough that loss meets each. */
+#define NB_VARIANTS 32u
 
 static const struct pmv_trial_case cases[] = {
-	{ "rc", PMV_TRIAL_RC, false, 5,
+	{ "rc", PMV_TRIAL_RC, PMV_TRIAL_BEYOND, false, 5,
 		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM,
 			PMV_TRIAL_READ } },
-	{ "atomic", PMV_TRIAL_RC, false, 2, { PMV_TRIAL_COMP_SWAP, PMV_TRIAL_FETCH_ADD } },
-	{ "uc", PMV_TRIAL_UC, false, 4,
+	{ "atomic", PMV_TRIAL_RC, PMV_TRIAL_BAD_KEY, false, 2,
+		{ PMV_TRIAL_COMP_SWAP, PMV_TRIAL_FETCH_ADD } },
+	{ "srq", PMV_TRIAL_RC, PMV_TRIAL_BAD_KEY, true, 3,
+		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE_IMM } },
+	{ "srq_ud", PMV_TRIAL_UD, PMV_TRIAL_NO_FAULT, true, 1, { PMV_TRIAL_SEND_IMM } },
+	/* librxe does not even take an unaligned atomic: this one is for our requester. */
+	{ "unaligned", PMV_TRIAL_RC, PMV_TRIAL_UNALIGNED, false, 1, { PMV_TRIAL_FETCH_ADD } },
+	{ "uc", PMV_TRIAL_UC, PMV_TRIAL_NO_FAULT, false, 4,
 		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM } },
-	{ "ud", PMV_TRIAL_UD, false, 2, { PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM } },
+	{ "ud", PMV_TRIAL_UD, PMV_TRIAL_NO_FAULT, false, 2,
+		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM } },
 };
 
 const struct pmv_trial_case *

@@ -28,9 +28,18 @@ enum pmv_trial_transport { PMV_TRIAL_RC = 2, PMV_TRIAL_UC = 3, PMV_TRIAL_UD = 4 
 #define PMV_TRIAL_COUNT_MAX  4u
 #define PMV_TRIAL_ATOMIC_ADD 0x0123456789abcdefull
 
+/* How a case of RC ends: with a request that the responder must refuse. */
+enum pmv_trial_fault {
+	PMV_TRIAL_NO_FAULT,
+	PMV_TRIAL_BEYOND,   /* a WRITE whose second half lies beyond the region */
+	PMV_TRIAL_BAD_KEY,  /* a READ (or, in a case of atomics, one) with a key that nobody gave */
+	PMV_TRIAL_UNALIGNED /* an atomic on an address that is no multiple of 8 */
+};
+
 struct pmv_trial_case {
 	const char *name;
 	enum pmv_trial_transport transport;
+	enum pmv_trial_fault fault;
 	bool has_srq; /* the responder's receives come from a shared receive queue */
 	uint32_t nb_opcodes;
 	enum pmv_trial_opcode opcodes[5];

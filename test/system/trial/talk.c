@@ -190,3 +190,9 @@ pmv_trial_atomic_value(const struct pmv_trial_step *s, uint32_t k)
 		return atomic_start(s) + k * (s->variant == 0 ? PMV_TRIAL_ATOMIC_ADD : ADD_WRAPS);
 	return s->variant == 0 && k > 0 ? ~atomic_start(s) : atomic_start(s);
 }
+
+bool
+pmv_trial_ends_in_fault(const struct pmv_trial *t)
+{
+	return t->c->fault != PMV_TRIAL_NO_FAULT && !t->is_lossy;
+}

@@ -50,6 +50,10 @@ int pmv_trial_message_wait(struct pmv_trial *t, uint32_t step, struct pmv_trial_
 void pmv_trial_atomic_operands(const struct pmv_trial_step *s, struct pmv_trial_wr *wr);
 uint64_t pmv_trial_atomic_value(const struct pmv_trial_step *s, uint32_t k);
 
+/* Not when packets are lost: rxe says no once only, and its requester asks for ever (retry_cnt 7).
+ */
+bool pmv_trial_ends_in_fault(const struct pmv_trial *t);
+
 void pmv_trial_requester_run(struct pmv_trial *t);
 void pmv_trial_responder_run(struct pmv_trial *t);
 

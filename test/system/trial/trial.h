@@ -53,6 +53,7 @@ struct pmv_trial_wr {
 	uint32_t split;  /* bytes of a first SGE; 0: all in one */
 	uint32_t imm;    /* host order */
 	uint64_t remote_addr;
+	uint32_t rkey;
 	uint64_t compare_add;
 	uint64_t swap;
 };
