@@ -155,6 +155,8 @@ class Tshark:
         listing = subprocess.run(['tshark', '-G', 'heuristic-decodes'], capture_output=True, text=True).stdout
         guessers = re.findall(r'^infiniband\.(?:payload|mad\.cm\.private)\t(\S+)', listing, re.M)
         self.quiet = [word for name in sorted(set(guessers) - {'ethertype'}) for word in ('--disable-protocol', name)]
+        # The same for the one guesser that is also a protocol of ours: it takes a payload's first bytes for an EtherType.
+        self.quiet += ['--disable-heuristic', 'eth_over_ib']
 
     @staticmethod
     def present():
