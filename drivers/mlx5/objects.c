@@ -60,9 +60,14 @@ int
 pmv_mlx5_mr_reg(struct pmv_mr *base)
 {
 	struct pmv_mlx5_mr *mr = (struct pmv_mlx5_mr *)base;
-	int rc = pmv_mlx5_glue_mr_reg(((struct pmv_mlx5_pd *)base->pd)->ibv, base->addr,
-		base->length, base->iova, base->access & ACCESS_PASSED, &mr->ibv);
+	int rc;
 
+	if (base->access & PMV_ACCESS_FLUSH_GLOBAL) {
+		PMV_LOG(ERR, "reg_mr: access: FLUSH_GLOBAL is not offered by the mlx5 driver");
+		return -EINVAL;
+	}
+	rc = pmv_mlx5_glue_mr_reg(((struct pmv_mlx5_pd *)base->pd)->ibv, base->addr, base->length,
+		base->iova, base->access & ACCESS_PASSED, &mr->ibv);
 	if (rc < 0)
 		return rc;
 	base->lkey = mr->ibv->lkey;

@@ -230,7 +230,7 @@ place_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roc
 }
 
 /* An atomic's answer: the value found, which the program gets in its own byte order. */
-static __rte_noinline void
+static void
 place_value(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
 	const struct pmv_roce_pkt *p)
 {
@@ -244,6 +244,24 @@ place_value(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_w
 		return;
 	}
 	answered(w, qp, p->roce.bth.psn, true);
+}
+
+/* ATOMIC WRITE and FLUSH are answered by a READ response of no bytes (as Linux rxe does); what does
+ * not belong to its request ends the connection. */
+static __rte_noinline void
+place_other(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
+	const struct pmv_roce_pkt *p)
+{
+	const struct pmv_opcode_info *op = p->roce.op;
+	bool fetched = pmv_roce_is_fetched(wqe->opcode);
+
+	if (op->kind == PMV_OPKIND_ATOMIC_ACK && fetched && wqe->opcode != PMV_WR_RDMA_READ)
+		place_value(w, qp, wqe, p);
+	else if (op == &pmv_opcode_table[PMV_OPCODE_RC_READ_RESP_ONLY] && p->payload_len == 0 &&
+		 !fetched)
+		answered(w, qp, p->roce.bth.psn, true);
+	else
+		pmv_roce_requester_fail(w, qp, PMV_WC_BAD_RESP_ERR);
 }
 
 /* A READ response, or an atomic's answer. */
@@ -265,13 +283,10 @@ rx_answer(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_ro
 		pmv_roce_requester_run(w, qp);
 		return;
 	}
-	if (unlikely((wqe->opcode == PMV_WR_RDMA_READ) !=
-		     (p->roce.op->kind == PMV_OPKIND_READ_RESP)))
-		pmv_roce_requester_fail(w, qp, PMV_WC_BAD_RESP_ERR);
-	else if (likely(wqe->opcode == PMV_WR_RDMA_READ))
+	if (likely(wqe->opcode == PMV_WR_RDMA_READ && p->roce.op->kind == PMV_OPKIND_READ_RESP))
 		place_response(w, qp, wqe, p);
 	else
-		place_value(w, qp, wqe, p);
+		place_other(w, qp, wqe, p);
 }
 
 /* Refusals come as ACK packets; an ATOMIC ACK with a syndrome of another kind means nothing. */

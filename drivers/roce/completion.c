@@ -13,6 +13,8 @@ static const uint8_t wc_opcodes[] = {
 	[PMV_WR_RDMA_READ] = PMV_WC_RDMA_READ,
 	[PMV_WR_ATOMIC_CMP_AND_SWP] = PMV_WC_COMP_SWAP,
 	[PMV_WR_ATOMIC_FETCH_AND_ADD] = PMV_WC_FETCH_ADD,
+	[PMV_WR_FLUSH] = PMV_WC_FLUSH,
+	[PMV_WR_ATOMIC_WRITE] = PMV_WC_ATOMIC_WRITE,
 };
 
 /* 0, or -1 when the CQ overran. */
@@ -27,7 +29,7 @@ push(struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
 		.status = wqe->status,
 		.opcode = wc_opcodes[wqe->opcode],
 		/* how much came back */
-		.byte_len = pmv_roce_is_answered(wqe->opcode) ? wqe->length : 0,
+		.byte_len = pmv_roce_is_fetched(wqe->opcode) ? wqe->length : 0,
 		.qp_num = qp->base.qpn,
 		.qp_context = qp->base.context };
 	return 0;

@@ -18,7 +18,8 @@
 
 #define ACCESS_KNOWN                                                                               \
 	(PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ |               \
-		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_MW_BIND | PMV_ACCESS_OPTIONAL_RANGE)
+		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_MW_BIND | PMV_ACCESS_FLUSH_GLOBAL |          \
+		PMV_ACCESS_OPTIONAL_RANGE)
 
 _Static_assert(sizeof(struct pmv_roce_region) == 64, "a key costs one line");
 
@@ -27,6 +28,22 @@ pmv_roce_region_grant(const struct pmv_roce_device *dev, const struct pmv_pd *pd
 	const struct pmv_roce_span *span, uint8_t **ret_ptr, struct pmv_roce_mr **ret_mr)
 {
 	return pmv_roce_regions_grant(&dev->regions, pd, span, ret_ptr, ret_mr);
+}
+
+enum pmv_roce_region_verdict
+pmv_roce_region_grant_key(
+	const struct pmv_roce_device *dev, const struct pmv_pd *pd, uint32_t key, uint32_t access)
+{
+	const struct pmv_roce_regions *t = &dev->regions;
+	const struct pmv_roce_region *r = &t->slot[(key ^ t->slot_xor) & (t->nb_slots - 1)];
+	struct pmv_roce_span first = { .len = 1, .key = key, .access = access };
+	uint8_t *ptr;
+
+	/* live-acquire: before `start` is looked at. */
+	if (__atomic_load_n(&r->live, __ATOMIC_ACQUIRE) != (key | PMV_ROCE_REGION_ALIVE))
+		return PMV_ROCE_REGION_KEY;
+	first.va = r->start;
+	return pmv_roce_regions_grant(t, pd, &first, &ptr, NULL);
 }
 
 int

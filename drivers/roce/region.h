@@ -123,6 +123,10 @@ enum pmv_roce_region_verdict pmv_roce_region_grant(const struct pmv_roce_device 
 	const struct pmv_pd *pd, const struct pmv_roce_span *span, uint8_t **ret_ptr,
 	struct pmv_roce_mr **ret_mr);
 
+/* The same without a range: the key as a whole (FLUSH). Any worker. */
+enum pmv_roce_region_verdict pmv_roce_region_grant_key(
+	const struct pmv_roce_device *dev, const struct pmv_pd *pd, uint32_t key, uint32_t access);
+
 /* -ENOMEM. Control thread. */
 int pmv_roce_regions_init(struct pmv_roce_device *dev);
 void pmv_roce_regions_fini(struct pmv_roce_device *dev);

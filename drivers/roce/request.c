@@ -27,8 +27,12 @@ const struct pmv_roce_shape pmv_roce_shapes[PMV_ROCE_SHAPES] = {
 	[PMV_WR_RDMA_READ] = { { PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST,
 				       PMV_OPCODE_RC_READ_REQUEST, PMV_OPCODE_RC_READ_REQUEST },
 		true, false, false },
-	[PMV_WR_ATOMIC_CMP_AND_SWP] = { .is_atomic = true },
-	[PMV_WR_ATOMIC_FETCH_AND_ADD] = { .is_atomic = true },
+	[PMV_WR_ATOMIC_CMP_AND_SWP] = { .is_atomic = true, .is_apart = true },
+	[PMV_WR_ATOMIC_FETCH_AND_ADD] = { .is_atomic = true, .is_apart = true },
+	[PMV_WR_FLUSH] = { .is_atomic = true, .is_apart = true },
+	[PMV_WR_ATOMIC_WRITE] = { .base = { [3] = PMV_OPCODE_RC_ATOMIC_WRITE },
+		.has_reth = true,
+		.is_atomic = true },
 };
 
 static inline struct pmv_roce_piece
@@ -91,7 +95,7 @@ build(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wq
 	const struct pmv_roce_piece pc = piece_of(qp, wqe, psn);
 	uint8_t *bth;
 
-	if (unlikely(shape->is_atomic))
+	if (unlikely(shape->is_apart))
 		return pmv_roce_atomic_build(w, qp, wqe, ackreq, m);
 	bth = pmv_roce_packet_start(m, &qp->hdr, pmv_roce_request_hdr_len(shape, &pc));
 	pmv_roce_request_headers(wqe, &pc, psn, ackreq, bth);

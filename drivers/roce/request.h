@@ -15,10 +15,11 @@ struct pmv_roce_shape {
 	bool has_reth;   /* on the packet that begins the message */
 	bool has_imm;    /* on the packet that ends it */
 	bool has_se;     /* the solicited event bit means something on the packet that ends it */
-	bool is_atomic;  /* atomic.c knows it */
+	bool is_atomic;  /* atomic.c checks it */
+	bool is_apart;   /* and builds it */
 };
 
-#define PMV_ROCE_SHAPES (PMV_WR_ATOMIC_FETCH_AND_ADD + 1u)
+#define PMV_ROCE_SHAPES (PMV_WR_ATOMIC_WRITE + 1u)
 
 /* By enum pmv_wr_opcode. */
 extern const struct pmv_roce_shape pmv_roce_shapes[PMV_ROCE_SHAPES];

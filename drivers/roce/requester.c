@@ -158,7 +158,7 @@ post_one(struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
 	wqe = pmv_roce_sq_wqe(sq, sq->head);
 	wqe->remote_addr = wr->wr.rdma.remote_addr;
 	wqe->rkey = wr->wr.rdma.rkey;
-	if (unlikely(pmv_roce_shapes[wr->opcode].is_atomic))
+	if (unlikely(pmv_roce_shapes[wr->opcode].is_apart))
 		pmv_roce_atomic_fill(wqe, wr);
 	wqe->nb_psn =
 		wqe->length == 0

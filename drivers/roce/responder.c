@@ -149,6 +149,10 @@ rx_atomic(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_ro
 {
 	uint8_t syndrome = pmv_roce_atomic_execute(w, qp, p);
 
+	if (syndrome == PMV_ROCE_ATOMIC_BUSY) {
+		w->stats.drop[PMV_ROCE_DROP_FLUSH_BUSY]++;
+		return;
+	}
 	if (syndrome != 0) {
 		refuse(w, qp, syndrome);
 		return;
@@ -181,6 +185,8 @@ duplicate(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_ro
 			&qp->resp.rd, p->roce.bth.psn, &again, qp->mtu_bytes);
 		break;
 	case PMV_OPKIND_ATOMIC:
+	case PMV_OPKIND_FLUSH:
+	case PMV_OPKIND_ATOMIC_WRITE:
 		stored = pmv_roce_atomic_again(qp, p);
 		break;
 	default:
@@ -276,7 +282,8 @@ pmv_roce_responder_rx(
 		delivered(w, qp, p, pmv_roce_deliver_write(w, qp, p));
 	else if (op->kind == PMV_OPKIND_READ_REQ)
 		rx_read(w, qp, p);
-	else if (op->kind == PMV_OPKIND_ATOMIC)
+	else if (op->kind == PMV_OPKIND_ATOMIC || op->kind == PMV_OPKIND_FLUSH ||
+		 op->kind == PMV_OPKIND_ATOMIC_WRITE)
 		rx_atomic(w, qp, p);
 	else
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ); /* operation not supported */

@@ -67,13 +67,21 @@ pmv_roce_sq_wqe(const struct pmv_roce_sq *sq, uint32_t index)
  * is agreed (max_rd_atomic). */
 #define PMV_ROCE_ANSWERED                                                                          \
 	(1ull << PMV_WR_RDMA_READ | 1ull << PMV_WR_ATOMIC_CMP_AND_SWP |                            \
-		1ull << PMV_WR_ATOMIC_FETCH_AND_ADD)
+		1ull << PMV_WR_ATOMIC_FETCH_AND_ADD | 1ull << PMV_WR_FLUSH |                       \
+		1ull << PMV_WR_ATOMIC_WRITE)
 
 /* opcode < 64 */
 static inline bool
 pmv_roce_is_answered(uint32_t opcode)
 {
 	return (PMV_ROCE_ANSWERED >> opcode & 1) != 0;
+}
+
+/* Kinds whose answer brings something: READ and the two atomics. */
+static inline bool
+pmv_roce_is_fetched(uint32_t opcode)
+{
+	return opcode - PMV_WR_RDMA_READ <= PMV_WR_ATOMIC_FETCH_AND_ADD - PMV_WR_RDMA_READ;
 }
 
 static inline bool

@@ -79,6 +79,7 @@ static const struct counter counters[] = {
 	DROP("opcode_unserved", PMV_ROCE_DROP_OPCODE),
 	DROP("seq_silent", PMV_ROCE_DROP_SEQ_SILENT),
 	DROP("dup", PMV_ROCE_DROP_DUP),
+	DROP("flush_busy", PMV_ROCE_DROP_FLUSH_BUSY),
 	DROP("dup_read", PMV_ROCE_DROP_DUP_READ),
 	DROP("resp_stale", PMV_ROCE_DROP_RESP_STALE),
 	DROP("resp_syndrome", PMV_ROCE_DROP_RESP_SYNDROME),

@@ -33,6 +33,7 @@ enum pmv_roce_drop {
 	PMV_ROCE_DROP_OPCODE,          /* known, but not served here (CNP) */
 	PMV_ROCE_DROP_SEQ_SILENT,      /* ahead of a gap that was NAKed already */
 	PMV_ROCE_DROP_DUP,             /* a duplicate that needs no answer */
+	PMV_ROCE_DROP_FLUSH_BUSY,      /* FLUSH: every answer agreed to is still being sent */
 	PMV_ROCE_DROP_DUP_READ,      /* no matching READ or atomic to replay, or one that differs */
 	PMV_ROCE_DROP_RESP_STALE,    /* response before or outside the window */
 	PMV_ROCE_DROP_RESP_SYNDROME, /* reserved syndrome */

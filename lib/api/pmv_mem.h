@@ -34,7 +34,7 @@ struct pmv_mr_attr {
  * @param length  bytes, 1..2^48; addr + length must not wrap
  * @param iova    address the peer will name; pmv_reg_mr() uses the virtual address
  * @param access  enum pmv_access_flags; REMOTE_WRITE and REMOTE_ATOMIC need LOCAL_WRITE;
- * bits 20..29 are hints
+ * FLUSH_PERSISTENT is refused; bits 20..29 are hints
  * @return 0; -EINVAL a bad range or access bit; -ENOSPC the device's mr_max is reached; -ENOMEM; or
  * the errno of the operating system's random numbers.
  * @note Context: any thread.

@@ -35,7 +35,7 @@ struct pmv_send_wr {
 	};
 	union {
 		struct {
-			uint64_t remote_addr;
+			uint64_t remote_addr; /**< ATOMIC_WRITE: multiple of 8 */
 			uint32_t rkey;
 		} rdma;
 		struct {
@@ -44,6 +44,13 @@ struct pmv_send_wr {
 			uint64_t compare_add; /**< compared with, or added */
 			uint64_t swap;        /**< COMPARE_AND_SWAP: written if equal */
 		} atomic;
+		struct {
+			uint64_t remote_addr;
+			uint32_t rkey;   /**< at the place it has for WRITE and READ */
+			uint32_t length; /**< bytes, 0..2^31, of PMV_FLUSH_RANGE */
+			uint8_t type;    /**< enum pmv_placement_type */
+			uint8_t level;   /**< enum pmv_selectivity_level */
+		} flush;
 		struct {
 			struct pmv_mw *mw;
 			uint32_t rkey; /**< the key it shall have: see pmv_inc_rkey() */
@@ -84,10 +91,12 @@ struct pmv_cq_ops {
  * Posts send requests, in order.
  * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why:
  * -ENOMEM the send queue is full; -EINVAL opcode not legal for the QP type, too many SGEs, inline
- * too long, a sum of lengths above 2^31 (UD: above the device's active_mtu), a READ or atomic that
- * is inline or while max_rd_atomic is 0, an atomic whose SGE is not one of 8 bytes, no address
- * handle (UD) or one of another PD; -ENOTCONN the QP is in RESET, INIT or RTR. In ERR, and of UD in
- * SQE, requests are taken and complete with WR_FLUSH_ERR.
+ * too long, a sum of lengths above 2^31 (UD: above the device's active_mtu), a READ,
+ * COMPARE_AND_SWAP or FETCH_AND_ADD that is inline, one of these, ATOMIC_WRITE or FLUSH while
+ * max_rd_atomic is 0, an atomic whose SGE is not one of 8 bytes, an ATOMIC_WRITE of another length,
+ * a FLUSH with SGEs or of an unknown type or level, no address handle (UD) or one of another PD;
+ * -ENOTCONN the QP is in RESET, INIT or RTR. In ERR, and of UD in SQE, requests are taken and
+ * complete with WR_FLUSH_ERR.
  */
 static inline int
 pmv_post_send(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb)

@@ -42,7 +42,7 @@ struct pmv_qp_attr {
 	uint32_t rq_psn;          /**< 24 bits: first PSN expected */
 	uint32_t sq_psn;          /**< 24 bits: first PSN sent */
 	uint32_t dest_qp_num;     /**< 24 bits */
-	uint32_t qp_access_flags; /**< REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC */
+	uint32_t qp_access_flags; /**< REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC, FLUSH_GLOBAL */
 	struct pmv_qp_cap cap;
 	struct pmv_ah_attr ah_attr;
 	uint16_t pkey_index; /**< 0 */

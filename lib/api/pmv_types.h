@@ -77,12 +77,27 @@ enum pmv_access_flags {
 	PMV_ACCESS_REMOTE_READ = 1 << 2,
 	PMV_ACCESS_REMOTE_ATOMIC = 1 << 3,
 	PMV_ACCESS_MW_BIND = 1 << 4,
+	PMV_ACCESS_FLUSH_GLOBAL = 1 << 8, /**< peers may FLUSH to global visibility */
+	PMV_ACCESS_FLUSH_PERSISTENT =
+		1 << 9, /**< refused: nothing here knows that memory is persistent */
 	PMV_ACCESS_RELAXED_ORDERING =
 		1 << 20, /**< a hint, accepted without effect where not supported */
 };
 
 /** Access bits 20..29 are hints: accepted by every driver, without effect where not supported. */
 #define PMV_ACCESS_OPTIONAL_RANGE 0x3ff00000u
+
+/** What a FLUSH asks for, one or both: annex A19 of the IBTA. */
+enum pmv_placement_type {
+	PMV_FLUSH_GLOBAL = 1 << 0, /**< what was written before is visible to everybody */
+	PMV_FLUSH_PERSISTENT = 1 << 1,
+};
+
+/** Of which bytes. */
+enum pmv_selectivity_level {
+	PMV_FLUSH_RANGE, /**< [remote_addr, remote_addr + length) */
+	PMV_FLUSH_MR,    /**< all that the key names */
+};
 
 /** Among whom a device's atomics are atomic. */
 enum pmv_atomic_cap {

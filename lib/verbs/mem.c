@@ -22,7 +22,8 @@
 #define MR_BYTES_MAX (1ull << 48)
 #define ACCESS_BITS                                                                                \
 	(PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ |               \
-		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_MW_BIND | PMV_ACCESS_OPTIONAL_RANGE)
+		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_MW_BIND | PMV_ACCESS_FLUSH_GLOBAL |          \
+		PMV_ACCESS_OPTIONAL_RANGE)
 
 int
 pmv_alloc_pd(struct pmv_device *dev, struct pmv_pd **ret_pd)
@@ -85,6 +86,8 @@ reg_problem(const void *addr, uint64_t length, uint64_t iova, uint32_t access)
 		return "addr + length wraps";
 	if (iova + (length - 1) < iova)
 		return "iova + length wraps";
+	if (access & PMV_ACCESS_FLUSH_PERSISTENT)
+		return "access: FLUSH_PERSISTENT: the memory is not known to be persistent";
 	if (access & ~ACCESS_BITS)
 		return "access has an unknown bit";
 	if ((access & (PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_ATOMIC)) &&

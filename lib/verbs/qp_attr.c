@@ -9,7 +9,7 @@
 /* LOCAL_WRITE means nothing for a queue pair, but verbs programs pass it and Linux takes it. */
 #define ACCESS_BITS                                                                                \
 	(PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ |               \
-		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_OPTIONAL_RANGE)
+		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_FLUSH_GLOBAL | PMV_ACCESS_OPTIONAL_RANGE)
 
 static const char *const attr_names[] = {
 	"qp_state",

@@ -416,10 +416,13 @@ fuzzed_requests__invalid(void **state)
 		{ 0xff, PMV_OPCODE_RC_WRITE_ONLY, 8, 0x80000001u, 0 },
 		{ 0xff, PMV_OPCODE_RC_READ_REQUEST, 0, 0x80000001u, 0 },
 		{ 0xff, PMV_OPCODE_RC_READ_REQUEST, 0, 0xffffffffu, 0 },
-		{ 0xff, PMV_OPCODE_RC_COMPARE_SWAP, 0, 0, 0 }, /* not served */
+		{ 0xff, PMV_OPCODE_RC_COMPARE_SWAP, 0, 0, 0 }, /* not enabled */
 		{ 0xff, PMV_OPCODE_RC_FETCH_ADD, 0, 0, 0 },
 		{ 0xff, PMV_OPCODE_RC_FLUSH, 0, 0, 0 },
-		{ 0xff, PMV_OPCODE_RC_ATOMIC_WRITE, 8, 8, 0 },
+		{ 0xff, PMV_OPCODE_RC_ATOMIC_WRITE, 8, 9, 0 },
+		{ 0xff, PMV_OPCODE_RC_ATOMIC_WRITE, 8, 0, 0 },
+		{ 0xff, PMV_OPCODE_RC_ATOMIC_WRITE, 4, 8, 0 },
+		{ 0xff, PMV_OPCODE_RC_ATOMIC_WRITE, 0, 0, 0 },
 		{ 0xff, PMV_OPCODE_RC_SEND_ONLY_INV, 8, 0, PMV_WC_WR_FLUSH_ERR },
 	};
 

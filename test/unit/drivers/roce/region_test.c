@@ -211,7 +211,7 @@ region__access_bits(void **state)
 
 	for (uint32_t bit = 0; bit < 32; bit++) {
 		uint32_t access = 1u << bit;
-		bool known = bit <= 4 || (bit >= 20 && bit <= 29);
+		bool known = bit <= 4 || bit == 8 || (bit >= 20 && bit <= 29);
 		bool alone =
 			access != PMV_ACCESS_REMOTE_WRITE && access != PMV_ACCESS_REMOTE_ATOMIC;
 		int rc = mr_try(r, r->mem, 64, 0, access, &mr);

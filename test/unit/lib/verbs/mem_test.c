@@ -106,6 +106,8 @@ reg_mr__refuses(void **state)
 		pmv_reg_mr(n.pd, memory, 1, PMV_ACCESS_REMOTE_WRITE, &mr), -EINVAL, "LOCAL_WRITE");
 	assert_refused(
 		pmv_reg_mr(n.pd, memory, 1, PMV_ACCESS_REMOTE_ATOMIC, &mr), -EINVAL, "LOCAL_WRITE");
+	assert_refused(pmv_reg_mr(n.pd, memory, 1, PMV_ACCESS_FLUSH_PERSISTENT, &mr), -EINVAL,
+		"persistent");
 	fake.mr_reg = -ENOSPC;
 	assert_refused(pmv_reg_mr(n.pd, memory, 1, 0, &mr), -ENOSPC, "mr_max");
 	fake.mr_reg = -ENOMEM;

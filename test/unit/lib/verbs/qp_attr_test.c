@@ -55,10 +55,12 @@ attr_check__values_that_are_no_range(void **state)
 	struct pmv_qp_attr a = { .qp_access_flags =
 					 PMV_ACCESS_REMOTE_READ | PMV_ACCESS_REMOTE_WRITE |
 					 PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_LOCAL_WRITE |
-					 PMV_ACCESS_RELAXED_ORDERING };
+					 PMV_ACCESS_FLUSH_GLOBAL | PMV_ACCESS_RELAXED_ORDERING };
 
 	assert_null(pmv_verbs_qp_attr_check(&limits, &a, PMV_QP_ACCESS_FLAGS));
-	a.qp_access_flags |= PMV_ACCESS_MW_BIND;
+	a.qp_access_flags |= PMV_ACCESS_FLUSH_PERSISTENT;
+	assert_non_null(pmv_verbs_qp_attr_check(&limits, &a, PMV_QP_ACCESS_FLAGS));
+	a.qp_access_flags ^= PMV_ACCESS_FLUSH_PERSISTENT | PMV_ACCESS_MW_BIND;
 	assert_non_null(pmv_verbs_qp_attr_check(&limits, &a, PMV_QP_ACCESS_FLAGS));
 	a.path_mtu = (enum pmv_mtu)0;
 	assert_non_null(pmv_verbs_qp_attr_check(&limits, &a, PMV_QP_PATH_MTU));
