@@ -75,7 +75,7 @@ pmv_mlx5_mr_reg(struct pmv_mr *base)
 	return 0;
 }
 
-void
+int
 pmv_mlx5_mr_kill(struct pmv_mr *base)
 {
 	struct pmv_mlx5_mr *mr = (struct pmv_mlx5_mr *)base;
@@ -84,6 +84,7 @@ pmv_mlx5_mr_kill(struct pmv_mr *base)
 	if (rc < 0)
 		PMV_LOG(ERR, "dereg_mr: lkey 0x%08x: %s", base->lkey, strerror(-rc));
 	mr->ibv = NULL;
+	return 0; /* without windows nothing is bound to it */
 }
 
 bool

@@ -26,7 +26,7 @@ void pmv_mlx5_pd_fini(struct pmv_pd *pd);
 
 int pmv_mlx5_mr_reg(struct pmv_mr *mr);
 /* Deregisters at once: when the kernel has answered, the HCA touches the memory no more. */
-void pmv_mlx5_mr_kill(struct pmv_mr *mr);
+int pmv_mlx5_mr_kill(struct pmv_mr *mr);
 bool pmv_mlx5_mr_frames_out(const struct pmv_mr *mr);
 void pmv_mlx5_mr_free(struct pmv_mr *mr);
 

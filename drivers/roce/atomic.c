@@ -187,7 +187,8 @@ static uint8_t
 find_word(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, const struct request *r,
 	uint32_t access, uint64_t **ret_word)
 {
-	const struct pmv_roce_span span = { r->rd.va, WORD_BYTES, r->rd.rkey, access };
+	const struct pmv_roce_span span = { r->rd.va, WORD_BYTES, r->rd.rkey, access,
+		qp->base.qpn };
 	uint8_t *ptr;
 
 	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL) != PMV_ROCE_REGION_OK)
@@ -254,7 +255,7 @@ static uint8_t
 do_flush(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, const struct request *r)
 {
 	const struct pmv_roce_span span = { r->rd.va, r->rd.len, r->rd.rkey,
-		PMV_ACCESS_FLUSH_GLOBAL };
+		PMV_ACCESS_FLUSH_GLOBAL, qp->base.qpn };
 	enum pmv_roce_region_verdict v;
 	uint8_t *ptr;
 
@@ -262,10 +263,10 @@ do_flush(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, const st
 		!(qp->base.attr.qp_access_flags & PMV_ACCESS_FLUSH_GLOBAL) ||
 		r->rd.len > PMV_RETH_LEN_MAX)
 		return PMV_SYNDROME_NAK_INV_REQ;
-	v = pmv_roce_region_grant_key(w->dev, qp->base.pd, span.key, span.access);
+	v = pmv_roce_region_grant_key(w->dev, qp->base.pd, &span);
 	if (v == PMV_ROCE_REGION_OK && r->feth.sel == PMV_FLUSH_RANGE)
 		v = pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL);
-	if (v != PMV_ROCE_REGION_OK)
+	if (v != PMV_ROCE_REGION_OK && v != PMV_ROCE_REGION_SPLIT)
 		return PMV_SYNDROME_NAK_REM_ACC;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return 0;

@@ -4,6 +4,7 @@
 #include <rte_branch_prediction.h>
 
 #include "drivers/roce/completion.h"
+#include "drivers/roce/local_op.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/resend.h"
 #include "drivers/roce/retry.h"
@@ -195,6 +196,7 @@ answered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_psn psn, 
 			0) /* else it was to be sent again and is not counted */
 			qp->rd_out--;
 		qp->sq.ack++;
+		pmv_roce_local_op_pass(&qp->sq);
 	}
 	if ((int32_t)(qp->sq.snd - qp->sq.ack) < 0)
 		qp->sq.snd = qp->sq.ack;

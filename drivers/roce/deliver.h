@@ -16,6 +16,8 @@ enum pmv_roce_deliver {
 	PMV_ROCE_DELIVER_NO_RECV,   /* it needs a receive, and none is posted */
 	PMV_ROCE_DELIVER_RECV_LEN,  /* SEND: the receive is too short */
 	PMV_ROCE_DELIVER_RECV_PROT, /* SEND: a key of the receive is bad */
+	PMV_ROCE_DELIVER_RECV_INV,  /* SEND: the bytes are there, but the key that shall die is bad
+				     */
 	PMV_ROCE_DELIVER_INVALID,   /* WRITE: the QP takes none, or it is not as long as it said */
 	PMV_ROCE_DELIVER_ACCESS,    /* WRITE: its key does not grant this */
 	PMV_ROCE_DELIVER_OVERRUN,   /* the bytes are there, but the CQ has no room to say so */
@@ -38,7 +40,8 @@ void pmv_roce_deliver_comm_est(struct pmv_roce_worker *w, struct pmv_roce_qp *qp
 struct pmv_roce_deliver_from {
 	uint32_t src_qp;
 	uint32_t byte_len;
-	uint32_t wc_flags; /* besides WITH_IMM */
+	uint32_t wc_flags;         /* besides WITH_IMM */
+	uint32_t invalidated_rkey; /* with WITH_INV */
 };
 
 /* The receive that was taken completes with success. False: the CQ overran, it is still held. */

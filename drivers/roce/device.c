@@ -10,6 +10,7 @@
 
 #include <rte_ethdev.h>
 
+#include "drivers/roce/fastreg.h"
 #include "drivers/roce/rdatomic.h"
 #include "lib/util/log.h"
 #include "lib/wire/flow_label.h"
@@ -110,7 +111,9 @@ pmv_roce_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
 	attr->max_srq = PMV_ROCE_SRQ_MAX;
 	attr->max_srq_wr = PMV_ROCE_SRQ_WR_MAX;
 	attr->max_srq_sge = PMV_ROCE_SGE_MAX;
-	attr->max_mr = dev->regions.nb_slots;
+	attr->max_mr = dev->regions.mr_max;
+	attr->max_mw = dev->regions.mw_max;
+	attr->max_mr_pages = PMV_ROCE_FASTREG_PAGES_MAX;
 	attr->max_mr_size = PMV_ROCE_MR_BYTES_MAX;
 	attr->max_mcast_grp = PMV_MCAST_GROUPS_MAX;
 	attr->max_mcast_qp_attach = PMV_ROCE_MCAST_QPS_MAX;

@@ -7,8 +7,10 @@
 
 #include "drivers/roce/cq.h"
 #include "drivers/roce/device.h"
+#include "drivers/roce/fastreg.h"
 #include "drivers/roce/fault.h"
 #include "drivers/roce/mcast.h"
+#include "drivers/roce/mw.h"
 #include "drivers/roce/qp.h"
 #include "drivers/roce/rx.h"
 #include "drivers/roce/srq.h"
@@ -33,6 +35,11 @@ static const struct pmv_driver_ops roce_ops = {
 	.mr_kill = pmv_roce_mr_kill,
 	.mr_frames_out = pmv_roce_mr_frames_out,
 	.mr_free = pmv_roce_mr_free,
+	.mr_alloc = pmv_roce_fastreg_create,
+	.mr_map = pmv_roce_fastreg_map,
+	.mw_alloc = pmv_roce_mw_create,
+	.mw_kill = pmv_roce_mw_destroy,
+	.mw_free = pmv_roce_mw_free,
 	.ah_init = pmv_roce_ah_init,
 	.cq_create = pmv_roce_cq_create,
 	.cq_free = pmv_roce_cq_free,
@@ -71,6 +78,7 @@ struct pmv_driver pmv_roce_driver = {
 	.device_bytes = sizeof(struct pmv_roce_device),
 	.worker_bytes = sizeof(struct pmv_roce_worker),
 	.mr_bytes = sizeof(struct pmv_roce_mr),
+	.mw_bytes = sizeof(struct pmv_roce_mw),
 	.ah_bytes = sizeof(struct pmv_roce_ah),
 };
 

@@ -33,6 +33,11 @@ const struct pmv_roce_shape pmv_roce_shapes[PMV_ROCE_SHAPES] = {
 	[PMV_WR_ATOMIC_WRITE] = { .base = { [3] = PMV_OPCODE_RC_ATOMIC_WRITE },
 		.has_reth = true,
 		.is_atomic = true },
+	/* its IETH stands where an ImmDt would: four bytes, in wqe->imm */
+	[PMV_WR_SEND_WITH_INV] = { { PMV_OPCODE_RC_SEND_MIDDLE, PMV_OPCODE_RC_SEND_FIRST,
+					   PMV_OPCODE_RC_SEND_LAST_INV,
+					   PMV_OPCODE_RC_SEND_ONLY_INV },
+		false, true, true },
 };
 
 static inline struct pmv_roce_piece

@@ -13,7 +13,7 @@
 struct pmv_roce_shape {
 	uint8_t base[4]; /* MIDDLE, FIRST, LAST, ONLY */
 	bool has_reth;   /* on the packet that begins the message */
-	bool has_imm;    /* on the packet that ends it */
+	bool has_imm;    /* (or IETH) on the packet that ends it */
 	bool has_se;     /* the solicited event bit means something on the packet that ends it */
 	bool is_atomic;  /* atomic.c checks it */
 	bool is_apart;   /* and builds it */
@@ -21,7 +21,7 @@ struct pmv_roce_shape {
 
 #define PMV_ROCE_SHAPES (PMV_WR_ATOMIC_WRITE + 1u)
 
-/* By enum pmv_wr_opcode. */
+/* By enum pmv_wr_opcode; those of local operations are empty. */
 extern const struct pmv_roce_shape pmv_roce_shapes[PMV_ROCE_SHAPES];
 
 /*

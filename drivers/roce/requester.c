@@ -8,6 +8,7 @@
 #include "drivers/roce/atomic.h"
 #include "drivers/roce/completion.h"
 #include "drivers/roce/direct.h"
+#include "drivers/roce/local_op.h"
 #include "drivers/roce/request.h"
 #include "drivers/roce/resend.h"
 #include "drivers/roce/retry.h"
@@ -31,7 +32,10 @@ wants_ack(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, uint32_t
 
 	if (unlikely(!pmv_psn_eq(qp->win.nxt, qp->win.end)) && !pmv_psn_before(after, qp->win.end))
 		return true; /* the last of what was lost */
-	return (last && (wqe->signaled || qp->sq.snd + 1 == qp->sq.head)) ||
+	return (last && (wqe->signaled || qp->sq.snd + 1 == qp->sq.head ||
+				/* a local operation behind it asks for nothing itself */
+				pmv_roce_sq_wqe(&qp->sq, qp->sq.snd + 1)->opcode >=
+					PMV_WR_LOCAL_INV)) ||
 	       qp->since_ackreq + 1 >= PMV_ROCE_ACKREQ_PKTS ||
 	       pmv_roce_window_room(&qp->win) <= nb_psn || is_answered(wqe);
 }
@@ -85,11 +89,34 @@ may_begin(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe)
 /* A request cannot be sent for a local reason. What was sent before it is still good: it fails when
  * its turn has come. */
 static __rte_noinline void
-local_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe)
+local_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe,
+	enum pmv_wc_status status)
 {
-	wqe->status = PMV_WC_LOC_PROT_ERR;
+	wqe->status = (uint8_t)status;
 	if (pmv_psn_eq(qp->win.una, qp->win.nxt))
-		pmv_roce_requester_fail(w, qp, PMV_WC_LOC_PROT_ERR);
+		pmv_roce_requester_fail(w, qp, status);
+}
+
+/* The local operation at snd: carried out, or, when packets before it are sent again, passed.
+ * False: it waits, or the QP has failed. */
+static __rte_noinline bool
+run_local(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe *wqe)
+{
+	struct pmv_roce_sq *sq = &qp->sq;
+	int rc = wqe->nb_psn == 0 ? 0 : pmv_roce_local_op_run(w, qp, wqe);
+
+	if (rc == -EINPROGRESS)
+		pmv_roce_qp_schedule(w, qp);
+	else if (rc > 0)
+		local_error(w, qp, wqe, (enum pmv_wc_status)rc);
+	if (rc != 0)
+		return false;
+	wqe->nb_psn = 0;
+	if (sq->ack == sq->snd++) { /* nothing before it is missing */
+		sq->ack++;
+		pmv_roce_completion_run(qp);
+	}
+	return qp->base.state != PMV_QPS_ERR;
 }
 
 void
@@ -115,13 +142,18 @@ pmv_roce_requester_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 			pmv_roce_qp_schedule(w, qp);
 			return;
 		}
+		if (unlikely(pmv_roce_local_op_is(wqe->opcode))) {
+			if (!run_local(w, qp, wqe))
+				return;
+			continue;
+		}
 		err = send_next(w, qp, wqe);
 		if (unlikely(err == -ENOBUFS)) {
 			pmv_roce_qp_schedule(w, qp);
 			return;
 		}
 		if (unlikely(err != 0)) {
-			local_error(w, qp, wqe);
+			local_error(w, qp, wqe, PMV_WC_LOC_PROT_ERR);
 			return;
 		}
 	}
@@ -147,7 +179,10 @@ post_one(struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
 	struct pmv_roce_wqe *wqe;
 	int err;
 
-	if ((uint32_t)wr->opcode >= PMV_WR_RDMA_READ) {
+	if (unlikely((uint32_t)wr->opcode >= PMV_WR_RDMA_READ) &&
+		wr->opcode != PMV_WR_SEND_WITH_INV) {
+		if (pmv_roce_local_op_is((uint32_t)wr->opcode))
+			return pmv_roce_local_op_post(qp, wr);
 		err = check_answered(qp, wr);
 		if (err != 0)
 			return err;
@@ -160,6 +195,8 @@ post_one(struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
 	wqe->rkey = wr->wr.rdma.rkey;
 	if (unlikely(pmv_roce_shapes[wr->opcode].is_apart))
 		pmv_roce_atomic_fill(wqe, wr);
+	if (unlikely(wr->opcode == PMV_WR_SEND_WITH_INV))
+		wqe->imm = rte_cpu_to_be_32(wr->invalidate_rkey);
 	wqe->nb_psn =
 		wqe->length == 0
 			? 1
@@ -183,9 +220,9 @@ post_flush(struct pmv_roce_qp *qp)
 	pmv_roce_completion_run(qp);
 }
 
-/* A burst ended at a request that is refused, so that the last one before it, which went out as it
- * was posted, did not know that it was the last: it asks now. Its ICRC is made when it leaves; if
- * it has left, something is sent again that asks. */
+/* A burst ended at a request that is refused, or a local operation comes, so that the last one
+ * before it, which went out as it was posted, did not know that it was the last: it asks now. Its
+ * ICRC is made when it leaves; if it has left, something is sent again that asks. */
 static __rte_noinline void
 ask_late(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
@@ -221,6 +258,9 @@ pmv_roce_requester_post(struct pmv_qp *base, const struct pmv_send_wr *wr, uint3
 		return nb == 0 ? 0 : -ENOTCONN;
 	if (likely(base->state == PMV_QPS_RTS))
 		nb_direct = pmv_roce_direct_post(w, qp, wr, nb);
+	if (unlikely(nb_direct != nb && nb_direct != 0) &&
+		pmv_roce_local_op_is((uint32_t)wr[nb_direct].opcode))
+		ask_late(w, qp); /* it asks for nothing itself */
 	for (uint32_t k = 0; k < nb_direct; k++)
 		flags |= wr[k].send_flags;
 	for (i = nb_direct; i < nb; i++) {
@@ -272,7 +312,8 @@ pmv_roce_requester_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
 	struct rte_mbuf *m;
 
-	if (qp->sq.ack == qp->sq.head || pmv_roce_tx_room(&w->tx) == 0)
+	if (qp->sq.ack == qp->sq.head || pmv_roce_tx_room(&w->tx) == 0 ||
+		pmv_roce_local_op_is(wqe->opcode))
 		return false;
 	if (pmv_roce_request_build(w, qp, wqe, qp->win.una, true, &m) != 0)
 		return false;

@@ -10,6 +10,7 @@
 #include "drivers/roce/atomic.h"
 #include "drivers/roce/deliver.h"
 #include "drivers/roce/place.h"
+#include "drivers/roce/sgl.h"
 #include "lib/wire/ext_hdr.h"
 
 #define TURN_RESPONSES_MAX 32u /* READ responses and the like a QP may send in one turn */
@@ -57,6 +58,20 @@ executed(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 		pmv_roce_ack_owe(w, qp);
 }
 
+/*
+ * The message is there, but the key it names cannot be invalidated. As Linux's rxe does (IBTA vol.
+ * 1, 9.9.3, class J): acknowledged, the receive completes in error, and so does the QP.
+ */
+static void
+not_invalidated(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
+{
+	executed(w, qp, p);
+	pmv_roce_ack_owe(w, qp);
+	pmv_event_raise(&w->base, &qp->base.event, PMV_EVENT_QP_ACCESS_ERR);
+	pmv_roce_deliver_fail(qp, PMV_WC_REM_INV_REQ_ERR);
+	pmv_roce_qp_error(w, qp);
+}
+
 /* What could not be delivered is answered by its cause (IBTA vol. 1, 9.7.5.2 and 9.9.3). */
 static __rte_noinline void
 undelivered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p,
@@ -73,6 +88,9 @@ undelivered(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_
 		return;
 	case PMV_ROCE_DELIVER_RECV_PROT:
 		refuse_recv(w, qp, PMV_WC_LOC_PROT_ERR, PMV_SYNDROME_NAK_REM_OP);
+		return;
+	case PMV_ROCE_DELIVER_RECV_INV:
+		not_invalidated(w, qp, p);
 		return;
 	case PMV_ROCE_DELIVER_ACCESS:
 		if ((op->flags & PMV_OPF_RECV_WQE) && (op->pos & PMV_OPPOS_FIRST))
@@ -118,6 +136,7 @@ parse_read(const struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p, struct pm
 static void
 rx_read(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_pkt *p)
 {
+	enum pmv_roce_region_verdict v;
 	struct pmv_roce_span span;
 	struct pmv_roce_rd rd;
 	uint8_t *ptr;
@@ -128,8 +147,10 @@ rx_read(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
 		return;
 	}
-	span = (struct pmv_roce_span){ rd.va, rd.len, rd.rkey, PMV_ACCESS_REMOTE_READ };
-	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL) != PMV_ROCE_REGION_OK) {
+	span = (struct pmv_roce_span){ rd.va, rd.len, rd.rkey, PMV_ACCESS_REMOTE_READ,
+		qp->base.qpn };
+	v = pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL);
+	if (v != PMV_ROCE_REGION_OK && v != PMV_ROCE_REGION_SPLIT) {
 		refuse(w, qp, PMV_SYNDROME_NAK_REM_ACC);
 		return;
 	}
@@ -276,7 +297,7 @@ pmv_roce_responder_rx(
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ);
 		return;
 	}
-	if (op->kind == PMV_OPKIND_SEND && !pmv_opcode_has(op, PMV_EXT_IETH))
+	if (op->kind == PMV_OPKIND_SEND)
 		delivered(w, qp, p, pmv_roce_deliver_send(w, qp, p));
 	else if (op->kind == PMV_OPKIND_WRITE)
 		delivered(w, qp, p, pmv_roce_deliver_write(w, qp, p));
@@ -287,6 +308,24 @@ pmv_roce_responder_rx(
 		rx_atomic(w, qp, p);
 	else
 		refuse(w, qp, PMV_SYNDROME_NAK_INV_REQ); /* operation not supported */
+}
+
+/* The payload, from src or, NULL, from several pages. Copied, never attached: the peer may write
+ * this memory while the frame waits, and the ICRC would break. False: no room, or the key has died.
+ */
+static inline bool
+put_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roce_span *span,
+	const uint8_t *src, struct rte_mbuf *m)
+{
+	uint8_t *dst = pmv_roce_packet_payload(m, (uint32_t)span->len);
+
+	if (unlikely(dst == NULL))
+		return false;
+	w->stats.copied_bytes += span->len;
+	if (unlikely(src == NULL))
+		return pmv_roce_sgl_copy_split(w, qp->base.pd, span, dst);
+	rte_memcpy(dst, src, span->len);
+	return true;
 }
 
 /* Builds the next response of a READ. 0, -ENOBUFS, or -EACCES (the key has died since). */
@@ -303,11 +342,14 @@ build_read_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const str
 	uint32_t off = rd->next << qp->mtu_shift;
 	uint32_t len = last ? rd->len - off : qp->mtu_bytes;
 	const struct pmv_aeth aeth = { PMV_SYNDROME_ACK_NO_CREDIT, qp->resp.msn };
-	const struct pmv_roce_span span = { rd->va + off, len, rd->rkey, PMV_ACCESS_REMOTE_READ };
+	const struct pmv_roce_span span = { rd->va + off, len, rd->rkey, PMV_ACCESS_REMOTE_READ,
+		qp->base.qpn };
+	enum pmv_roce_region_verdict v;
 	struct rte_mbuf *m;
-	uint8_t *p, *src, *dst;
+	uint8_t *p, *src;
 
-	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &src, NULL) != PMV_ROCE_REGION_OK)
+	v = pmv_roce_region_grant(w->dev, qp->base.pd, &span, &src, NULL);
+	if (v != PMV_ROCE_REGION_OK && v != PMV_ROCE_REGION_SPLIT)
 		return -EACCES;
 	p = pmv_roce_packet_begin(
 		w, w->base.pool, &qp->hdr, PMV_BTH_LEN + (first || last ? PMV_AETH_LEN : 0), &m);
@@ -318,16 +360,9 @@ build_read_response(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const str
 		pmv_psn_add(rd->first, rd->next));
 	if (first || last)
 		pmv_aeth_build(p + PMV_BTH_LEN, &aeth);
-	if (len != 0) {
-		/* copied, never attached: the peer may write this memory while the frame waits, and
-		 * the ICRC would break */
-		dst = pmv_roce_packet_payload(m, len);
-		if (unlikely(dst == NULL)) {
-			rte_pktmbuf_free(m);
-			return -EACCES;
-		}
-		rte_memcpy(dst, src, len);
-		w->stats.copied_bytes += len;
+	if (len != 0 && unlikely(!put_response(w, qp, &span, src, m))) {
+		rte_pktmbuf_free(m);
+		return -EACCES;
 	}
 	if (unlikely(pmv_roce_packet_finish(w, &qp->hdr, m) != 0)) {
 		rte_pktmbuf_free(m);

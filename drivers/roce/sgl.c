@@ -45,18 +45,23 @@ static inline enum pmv_roce_region_verdict
 cursor_take(struct cursor *c, const struct pmv_pd *pd, uint32_t len, uint32_t access,
 	struct piece *ret, struct pmv_roce_mr **ret_mr)
 {
+	const struct pmv_roce_device *dev = (const struct pmv_roce_device *)pd->device;
 	const struct pmv_sge *sge = cursor_sge(c);
+	enum pmv_roce_region_verdict v;
 	struct pmv_roce_span span;
 
 	if (unlikely(sge == NULL))
 		return PMV_ROCE_REGION_RANGE;
 	ret->len = (uint32_t)RTE_MIN((uint64_t)len, sge->length - c->off);
-	span = (struct pmv_roce_span){
-		.va = sge->addr + c->off, .len = ret->len, .key = sge->lkey, .access = access
-	};
+	span = (struct pmv_roce_span){ .va = sge->addr + c->off,
+		.len = ret->len,
+		.key = sge->lkey,
+		.access = access | PMV_ROCE_ACCESS_LOCAL };
+	v = pmv_roce_region_grant(dev, pd, &span, &ret->ptr, ret_mr);
+	if (unlikely(v == PMV_ROCE_REGION_SPLIT))
+		v = pmv_roce_region_piece(dev, pd, &span, &ret->ptr, &ret->len);
 	c->off += ret->len;
-	return pmv_roce_region_grant(
-		(const struct pmv_roce_device *)pd->device, pd, &span, &ret->ptr, ret_mr);
+	return v;
 }
 
 enum pmv_roce_region_verdict
@@ -78,7 +83,11 @@ pmv_roce_sgl_gather(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	return PMV_ROCE_REGION_OK;
 }
 
-/* All pieces of [off, off + len) for writing. A list has at most PMV_SGE_MAX entries. */
+/* Pieces of a packet: at most one for each entry of a list (PMV_ROCE_SGE_MAX), and, since a packet
+ * is no longer than a page, one more for each that crosses into another page. */
+#define PIECES_MAX PMV_SGE_MAX
+
+/* All pieces of [off, off + len) for writing. */
 static enum pmv_roce_region_verdict
 resolve(const struct pmv_pd *pd, struct cursor c, uint32_t len, struct piece *piece,
 	uint32_t *ret_nb)
@@ -87,7 +96,7 @@ resolve(const struct pmv_pd *pd, struct cursor c, uint32_t len, struct piece *pi
 	uint32_t nb = 0;
 
 	for (; len > 0; len -= piece[nb++].len) {
-		if (unlikely(nb == PMV_SGE_MAX))
+		if (unlikely(nb == PIECES_MAX))
 			return PMV_ROCE_REGION_RANGE;
 		v = cursor_take(&c, pd, len, PMV_ACCESS_LOCAL_WRITE, &piece[nb], NULL);
 		if (unlikely(v != PMV_ROCE_REGION_OK))
@@ -102,7 +111,7 @@ pmv_roce_sgl_scatter(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	const struct pmv_roce_sgl *sgl, uint64_t off, const struct pmv_roce_part *part)
 {
 	uint32_t m_off = part->m_off;
-	struct piece piece[PMV_SGE_MAX];
+	struct piece piece[PIECES_MAX];
 	enum pmv_roce_region_verdict v;
 	uint32_t nb;
 
@@ -120,7 +129,7 @@ enum pmv_roce_region_verdict
 pmv_roce_sgl_scatter_bytes(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	const struct pmv_roce_sgl *sgl, uint64_t off, const uint8_t *src, uint32_t len)
 {
-	struct piece piece[PMV_SGE_MAX];
+	struct piece piece[PIECES_MAX];
 	enum pmv_roce_region_verdict v;
 	uint32_t nb;
 
@@ -149,4 +158,53 @@ pmv_roce_sgl_piece(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 		return NULL;
 	*ret_mr = mr;
 	return pc.ptr;
+}
+
+/* The next piece of a span; *s goes on behind it. NULL: not granted (any more). */
+static uint8_t *
+span_take(struct pmv_roce_worker *w, const struct pmv_pd *pd, struct pmv_roce_span *s,
+	uint32_t *ret_len)
+{
+	uint8_t *ptr;
+
+	if (pmv_roce_region_piece(w->dev, pd, s, &ptr, ret_len) != PMV_ROCE_REGION_OK)
+		return NULL;
+	s->va += *ret_len;
+	s->len -= *ret_len;
+	return ptr;
+}
+
+bool
+pmv_roce_sgl_place_split(struct pmv_roce_worker *w, const struct pmv_pd *pd,
+	const struct pmv_roce_span *span, const struct pmv_roce_part *part)
+{
+	struct pmv_roce_span s = *span;
+	uint32_t m_off = part->m_off;
+	uint32_t len;
+	uint8_t *dst;
+
+	for (s.len = part->len; s.len > 0; m_off += len) {
+		dst = span_take(w, pd, &s, &len);
+		if (unlikely(dst == NULL))
+			return false;
+		pmv_roce_place(dst, part->m, m_off, len);
+	}
+	return true;
+}
+
+bool
+pmv_roce_sgl_copy_split(struct pmv_roce_worker *w, const struct pmv_pd *pd,
+	const struct pmv_roce_span *span, uint8_t *dst)
+{
+	struct pmv_roce_span s = *span;
+	const uint8_t *src;
+	uint32_t len;
+
+	for (; s.len > 0; dst += len) {
+		src = span_take(w, pd, &s, &len);
+		if (unlikely(src == NULL))
+			return false;
+		rte_memcpy(dst, src, len);
+	}
+	return true;
 }

@@ -55,4 +55,15 @@ enum pmv_roce_region_verdict pmv_roce_sgl_scatter_bytes(struct pmv_roce_worker *
 uint8_t *pmv_roce_sgl_piece(struct pmv_roce_worker *w, const struct pmv_pd *pd,
 	const struct pmv_roce_sgl *sgl, uint64_t off, uint32_t len, struct pmv_roce_mr **ret_mr);
 
+/*
+ * A part of a frame to the start of a span that was found SPLIT. False: its key died meanwhile,
+ * somewhere on the way.
+ */
+bool pmv_roce_sgl_place_split(struct pmv_roce_worker *w, const struct pmv_pd *pd,
+	const struct pmv_roce_span *span, const struct pmv_roce_part *part);
+
+/* All of a span that was found SPLIT, to dst. False: as above. */
+bool pmv_roce_sgl_copy_split(struct pmv_roce_worker *w, const struct pmv_pd *pd,
+	const struct pmv_roce_span *span, uint8_t *dst);
+
 #endif

@@ -16,7 +16,7 @@ pmv_roce_sq_init(struct pmv_roce_sq *sq, struct pmv_qp_cap *cap, bool is_ud, int
 	size_t room = RTE_MAX(
 		(size_t)cap->max_send_sge * sizeof(struct pmv_sge), (size_t)cap->max_inline_data);
 
-	room = RTE_ALIGN_CEIL(room, sizeof(uint64_t));
+	room = RTE_ALIGN_CEIL(RTE_MAX(room, (size_t)PMV_ROCE_WQE_DATA_MIN), sizeof(uint64_t));
 	memset(sq, 0, sizeof(*sq));
 	sq->ud_off = (uint32_t)room;
 	if (is_ud)

@@ -9,7 +9,7 @@
  *    |  out     |         |          |
  *
  * `head` is written by post, `snd` by the requester, `ack` and `tail` by the completer; all on the
- * owner lcore.
+ * owner lcore. Local operations lie between the others, without PSNs of their own (local_op.h).
  */
 #ifndef PMV_ROCE_SQ_H
 #define PMV_ROCE_SQ_H
@@ -21,6 +21,9 @@
 #include "lib/util/seq24.h"
 
 #define PMV_ROCE_WQE_ALIGN 64u
+#define PMV_ROCE_WQE_DATA_MIN                                                                      \
+	16u /* bytes of `data` that are there whatever the sizes asked for                         \
+	     */
 
 struct pmv_roce_wqe {
 	uint64_t wr_id;

@@ -15,6 +15,7 @@
 #include "pmv_op.h"
 #include "pmv_device.h"
 #include "pmv_mem.h"
+#include "pmv_mw.h"
 #include "pmv_cq.h"
 #include "pmv_ah.h"
 #include "pmv_qp.h"

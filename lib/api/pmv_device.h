@@ -39,6 +39,7 @@ struct pmv_device_param {
 	enum pmv_addr_ownership ownership;
 	uint32_t mr_max; /**< memory regions at most, 0 = 4096; rounded up to a power of two, <=
 			    65536 */
+	uint32_t mw_max; /**< memory windows at most, 0 = as many as regions; <= 65536 */
 	uint32_t window_pkts; /**< unacknowledged request packets per RC QP, 0 = 128 (what a Linux
 				 rxe peer can take); <= 4096 */
 	/** Payloads of at least so many bytes in a packet are sent from the program's memory in
@@ -83,10 +84,12 @@ struct pmv_device_attr {
 	uint32_t max_srq_wr;  /**< receives of an SRQ */
 	uint32_t max_srq_sge; /**< SGEs of a receive of an SRQ */
 	uint32_t max_mr;
-	struct pmv_ece ece;           /**< what its RC QPs can agree on with a peer; 0: nothing */
-	uint64_t max_mr_size;         /**< bytes */
-	uint32_t max_msg_size;        /**< bytes */
-	uint32_t max_mcast_grp;       /**< multicast groups with attached QPs; 0 = none */
+	struct pmv_ece ece;     /**< what its RC QPs can agree on with a peer; 0: nothing */
+	uint64_t max_mr_size;   /**< bytes */
+	uint32_t max_mw;        /**< 0: the driver has no memory windows */
+	uint32_t max_mr_pages;  /**< of pmv_alloc_mr(); 0: the driver has no fast registration */
+	uint32_t max_msg_size;  /**< bytes */
+	uint32_t max_mcast_grp; /**< multicast groups with attached QPs; 0 = none */
 	uint32_t max_mcast_qp_attach; /**< QPs of one group */
 	uint16_t nb_gids;
 	uint16_t vlan_id;

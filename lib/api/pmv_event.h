@@ -24,14 +24,15 @@ enum pmv_event_type {
 	PMV_EVENT_QP_LAST_WQE_REACHED = 16, /**< a QP with an SRQ went to ERR: it takes no more
 					       receives, and what it had taken has completed */
 	PMV_EVENT_MR_RELEASED = 64,         /**< pmverbs' own: see pmv_dereg_mr() */
+	PMV_EVENT_MW_RELEASED = 65,         /**< pmverbs' own: see pmv_dealloc_mw() */
 };
 
 struct pmv_event {
 	enum pmv_event_type type;
 	uint32_t qp_num; /**< QP events */
-	void *context;   /**< of the QP, CQ, SRQ or MR */
-	void *object;    /**< struct pmv_qp, pmv_cq or pmv_srq; NULL for MR_RELEASED (the handle is
-			    gone) */
+	void *context;   /**< of the QP, CQ, SRQ, MR or MW */
+	void *object;    /**< struct pmv_qp, pmv_cq or pmv_srq; NULL for MR_RELEASED and MW_RELEASED
+			    (the handle is gone) */
 };
 
 /** Takes one event of this worker's CQs, QPs and SRQs. The record is a copy: nothing is to be
@@ -39,7 +40,8 @@ struct pmv_event {
  * none. @note Context: owner lcore. */
 PMV_API int pmv_worker_get_event(struct pmv_worker *worker, struct pmv_event *ret_event);
 
-/** Takes one event of the device (MR_RELEASED). @return 1 or 0. @note Context: any thread. */
+/** Takes one event of the device (MR_RELEASED, MW_RELEASED). @return 1 or 0. @note Context: any
+ * thread. */
 PMV_API int pmv_poll_async_event(struct pmv_device *device, struct pmv_event *ret_event);
 
 /** @return static text, never NULL. */

@@ -14,7 +14,7 @@ extern "C" {
 /** @return 0; -ENOMEM. @note Context: any thread. */
 PMV_API int pmv_alloc_pd(struct pmv_device *device, struct pmv_pd **ret_pd);
 
-/** @return 0; -EBUSY regions, QPs or AHs still use it. @note Context: any thread. */
+/** @return 0; -EBUSY regions, windows, QPs or AHs still use it. @note Context: any thread. */
 PMV_API int pmv_dealloc_pd(struct pmv_pd *pd);
 
 struct pmv_mr_attr {
@@ -23,7 +23,7 @@ struct pmv_mr_attr {
 	uint64_t iova; /**< the address the peer uses for `addr` */
 	uint32_t lkey;
 	uint32_t rkey;
-	uint32_t access; /**< enum pmv_access_flags */
+	uint32_t access; /**< enum pmv_access_flags; of pmv_alloc_mr(), 0: REG_MR says them */
 };
 
 /**
@@ -47,6 +47,7 @@ PMV_API int pmv_reg_mr(
 /**
  * Deregisters: both keys die at once, for the peer and for work requests already posted.
  * @return 0: no lcore can touch the memory any more, the handle is gone.
+ *         -EBUSY: windows are bound to it; nothing has changed.
  *         -EINPROGRESS: some attached worker may still be inside the turn in which it looked the
  * key up, or frames that point into the memory are still with a port. The handle is gone for the
  * caller; exactly one PMV_EVENT_MR_RELEASED with the region's context follows from
@@ -61,14 +62,6 @@ PMV_API uint32_t pmv_mr_lkey(const struct pmv_mr *mr);
 PMV_API uint32_t pmv_mr_rkey(const struct pmv_mr *mr);
 /** Context that MR_RELEASED carries; NULL by default. */
 PMV_API void pmv_mr_set_context(struct pmv_mr *mr, void *context);
-
-/** What a memory window shall grant. */
-struct pmv_mw_bind {
-	struct pmv_mr *mr; /**< a region of the same PD with PMV_ACCESS_MW_BIND */
-	uint64_t addr;     /**< first byte, as the region names it */
-	uint64_t length;   /**< bytes; 0: the window grants nothing any more */
-	uint32_t access;   /**< enum pmv_access_flags, remote rights only */
-};
 
 /**
  * Allocates zeroed, page-aligned memory on a NUMA node through libnuma.

@@ -23,6 +23,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/api/pmv.h"
+#include "lib/driver/memory.h"
 
 #define PMV_ADDRS_MAX   16u
 #define PMV_IBDEV_BYTES 64u /* name of an RDMA device, with its end */
@@ -40,6 +41,7 @@ struct pmv_driver {
 	size_t device_bytes; /* size of the driver's device struct, base first */
 	size_t worker_bytes;
 	size_t mr_bytes;
+	size_t mw_bytes; /* 0: no memory windows */
 	size_t ah_bytes;
 	size_t pd_bytes; /* 0: no more than the base */
 	/* Runs an RDMA device of the kernel, named by ibdev, instead of an ethdev port. Then
@@ -114,13 +116,14 @@ struct pmv_device {
 	struct pmv_ctl_channel *ctl;   /* NULL: no CM */
 	struct pmv_exchange *exchange; /* lives as long as the device: a turn may still be using
 					  what was closed */
-	uint64_t epoch;        /* raised after each key that died (release); workers repeat it in
-				  epoch_seen */
-	uint32_t addr_version; /* raised when addresses or gateways change; atomic */
+	uint64_t epoch;            /* raised after each key that died (atomic); workers repeat it in
+				      epoch_seen */
+	uint32_t addr_version;     /* raised when addresses or gateways change; atomic */
 	uint32_t placement_warned; /* NUMA: a bit per kind of warning that was given */
 	struct pmv_mcast_table mcast;
-	STAILQ_HEAD(, pmv_mr) dying_mrs; /* deregistered, not yet quiescent */
+	STAILQ_HEAD(, pmv_dying) dying; /* deregistered, not yet quiescent */
 	STAILQ_ENTRY(pmv_device) next;
+	struct pmv_seat seat[PMV_WORKERS_MAX];
 };
 
 /* What an event source lies in. */
@@ -143,10 +146,9 @@ struct pmv_worker {
 	struct pmv_device *device;
 	const struct pmv_driver_ops *ops; /* copy of device->driver->ops: one load less per turn */
 	const struct pmv_host_ops *host;
-	uint64_t now;        /* ticks; read once per turn */
-	uint64_t turn;       /* turns begun */
-	uint64_t epoch_seen; /* device->epoch at the start of the turn; owner stores it with
-				release, dereg reads */
+	uint64_t now;          /* ticks; read once per turn */
+	uint64_t turn;         /* turns begun */
+	struct pmv_seat *seat; /* in the device */
 	uint16_t index;
 	uint16_t rx_queue;
 	uint16_t tx_queue;
@@ -159,28 +161,6 @@ struct pmv_worker {
 	uint32_t nb_qps;  /* under device->lock */
 	uint32_t nb_srqs; /* under device->lock */
 	uint64_t owner;   /* thread id; 0 detached; see lib/lcore/owner.h */
-};
-
-/* Base of a protection domain. */
-struct pmv_pd {
-	struct pmv_device *device;
-	uint32_t refs; /* MRs, AHs, SRQs, QPs; under device->lock */
-};
-
-/* Base of a memory region. Constant after registration. */
-struct pmv_mr {
-	struct pmv_pd *pd;
-	uint8_t *addr;
-	uint64_t length;
-	uint64_t iova;
-	uint32_t access;
-	uint32_t lkey;
-	uint32_t rkey;
-	void *context;
-	uint64_t epoch; /* dereg: the device's epoch once the keys were dead; under device->lock */
-	bool released;  /* dying, quiescent, key slot freed: only MR_RELEASED is left to deliver;
-			   under device->lock */
-	STAILQ_ENTRY(pmv_mr) next_dying;
 };
 
 struct pmv_cq {
@@ -298,12 +278,20 @@ struct pmv_driver_ops {
 	void (*pd_fini)(struct pmv_pd *pd);
 
 	/* memory: prepare context. reg fills the keys; kill makes them dead at once for every
-	 * worker. */
+	 * worker, or says -EBUSY: windows are bound to the region. */
 	int (*mr_reg)(struct pmv_mr *mr);
-	void (*mr_kill)(struct pmv_mr *mr);
+	int (*mr_kill)(struct pmv_mr *mr);
 	bool (*mr_frames_out)(
 		const struct pmv_mr *mr);   /* frames that point into it are with a port */
 	void (*mr_free)(struct pmv_mr *mr); /* its key slot may be used again */
+	/* fast registration and windows: NULL if there are none. alloc fills the keys; map checks
+	 * and copies a list for the next REG_MR. */
+	int (*mr_alloc)(struct pmv_mr *mr, uint32_t max_pages, uint32_t page_bytes);
+	int (*mr_map)(struct pmv_mr *mr, void *const *pages, uint32_t nb_pages, uint64_t iova,
+		uint64_t length);
+	int (*mw_alloc)(struct pmv_mw *mw);
+	void (*mw_kill)(struct pmv_mw *mw);
+	void (*mw_free)(struct pmv_mw *mw);
 	int (*ah_init)(struct pmv_ah *ah);
 
 	/* queues */
@@ -362,6 +350,9 @@ struct pmv_host_ops {
 	void (*ctl_input)(struct pmv_worker *w, struct rte_mbuf *m);
 	/* A RoCE frame whose QP lives on worker `target` of the device. Takes the mbuf. */
 	void (*handover)(struct pmv_worker *w, uint16_t target, struct rte_mbuf *m);
+	/* No other worker can still be using a key that was dead at this epoch of the device. A
+	 * read-modify-write for each worker: for work requests that end the life of keys. */
+	bool (*is_quiet)(struct pmv_worker *w, uint64_t epoch);
 };
 
 /* Registers a driver; call from a constructor. */

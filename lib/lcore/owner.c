@@ -83,3 +83,26 @@ pmv_lcore_owner_is_quiet(struct pmv_worker *w)
 
 	return owner == PMV_LCORE_OWNER_NONE || owner == pmv_lcore_owner_self();
 }
+
+bool
+pmv_lcore_owner_all_quiet(struct pmv_worker *self, uint64_t epoch)
+{
+	struct pmv_device *dev = self->device;
+
+	for (uint32_t i = 0; i < dev->param.nb_workers; i++) {
+		struct pmv_seat *seat = &dev->seat[i];
+		uint64_t owner;
+
+		if (seat == self->seat)
+			continue;
+		/* a read-modify-write, as above; its partner is the exchange in pmv_worker_attach()
+		 */
+		owner = __atomic_fetch_or(&seat->owner, 0, __ATOMIC_ACQ_REL);
+		if (owner == PMV_LCORE_OWNER_NONE || owner == pmv_lcore_owner_self())
+			continue;
+		/* Acquire: what the turns before did to the memory is done. */
+		if (__atomic_load_n(&seat->epoch_seen, __ATOMIC_ACQUIRE) < epoch)
+			return false;
+	}
+	return true;
+}

@@ -90,4 +90,11 @@ void pmv_lcore_owner_unclaim(struct pmv_worker *w);
  */
 bool pmv_lcore_owner_is_quiet(struct pmv_worker *w);
 
+/*
+ * The same, asked of every worker of a device but `self` and without the device's lock: it has no
+ * owner, its owner is the calling thread, or it has begun a turn that saw `epoch`. Control path and
+ * work requests that end keys.
+ */
+bool pmv_lcore_owner_all_quiet(struct pmv_worker *self, uint64_t epoch);
+
 #endif

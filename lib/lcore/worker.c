@@ -24,6 +24,7 @@
 static const struct pmv_host_ops host_ops = {
 	.ctl_input = pmv_lcore_exchange_ctl_input,
 	.handover = pmv_lcore_exchange_handover,
+	.is_quiet = pmv_lcore_owner_all_quiet,
 };
 
 int
@@ -34,6 +35,7 @@ pmv_lcore_worker_init(struct pmv_worker *w, uint32_t nb_reserved)
 	w->ops = w->device->driver->ops;
 	w->host = &host_ops;
 	w->owner = PMV_LCORE_OWNER_NONE;
+	w->seat = &w->device->seat[w->index];
 	TAILQ_INIT(&w->events);
 	rc = pmv_lcore_mailbox_create(w, nb_reserved);
 	if (rc < 0)
@@ -62,6 +64,8 @@ pmv_worker_attach(struct pmv_worker *w)
 	if (rc < 0)
 		return pmv_log_refuse(rc, "worker_attach: port %u worker %u: attached already",
 			w->device->port_id, w->index);
+	/* An exchange: see pmv_lcore_owner_all_quiet(). */
+	__atomic_exchange_n(&w->seat->owner, pmv_lcore_owner_self(), __ATOMIC_ACQ_REL);
 	pmv_lcore_exchange_set_polled(w, true);
 	pmv_lcore_placement_check(
 		w->device, PMV_LCORE_PLACEMENT_LCORE, pmv_lcore_placement_of_thread());
@@ -80,6 +84,7 @@ pmv_worker_detach(struct pmv_worker *w)
 	pmv_lcore_exchange_set_polled(w, false);
 	pmv_lcore_mailbox_drain(w, UINT32_MAX);
 	w->ops->worker_flush(w);
+	__atomic_store_n(&w->seat->owner, PMV_LCORE_OWNER_NONE, __ATOMIC_RELEASE);
 	return pmv_lcore_owner_detach(w);
 }
 
@@ -94,7 +99,7 @@ pmv_worker_poll_at(struct pmv_worker *w, uint64_t now)
 	 * epoch dead; the release pairs with dereg's acquire, so it knows that the turns before are
 	 * over.
 	 */
-	__atomic_store_n(&w->epoch_seen, __atomic_load_n(&w->device->epoch, __ATOMIC_ACQUIRE),
+	__atomic_store_n(&w->seat->epoch_seen, __atomic_load_n(&w->device->epoch, __ATOMIC_ACQUIRE),
 		__ATOMIC_RELEASE);
 	w->turn++;
 	if (now > w->now)

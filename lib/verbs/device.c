@@ -48,6 +48,8 @@ param_problem(const struct pmv_device_param *p)
 		return "ownership is not an enum pmv_addr_ownership";
 	if (p->mr_max > MR_MAX_MOST)
 		return "mr_max is above 65536";
+	if (p->mw_max > MR_MAX_MOST)
+		return "mw_max is above 65536";
 	if (p->window_pkts > WINDOW_PKTS_MOST)
 		return "window_pkts is above 4096";
 	if (p->ibdev != NULL && (p->ibdev[0] == '\0' || strlen(p->ibdev) >= PMV_IBDEV_BYTES))
@@ -110,6 +112,8 @@ fill_param(struct pmv_device *dev, const struct pmv_device_param *param)
 	if (p->mr_max == 0)
 		p->mr_max = MR_MAX_DEFAULT;
 	p->mr_max = rte_align32pow2(p->mr_max);
+	if (p->mw_max == 0)
+		p->mw_max = p->mr_max;
 	if (p->window_pkts == 0)
 		p->window_pkts = WINDOW_PKTS_DEFAULT;
 	return 0;
@@ -145,7 +149,7 @@ fill_base(struct pmv_device *dev, const struct pmv_device_param *param)
 	dev->socket_id =
 		dev->driver->portless ? SOCKET_ID_ANY : rte_eth_dev_socket_id(param->port_id);
 	dev->ticks_per_sec = rte_get_tsc_hz();
-	STAILQ_INIT(&dev->dying_mrs);
+	STAILQ_INIT(&dev->dying);
 	rc = fill_param(dev, param);
 	if (rc < 0)
 		return rc;

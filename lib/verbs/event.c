@@ -63,19 +63,15 @@ pmv_worker_get_event(struct pmv_worker *w, struct pmv_event *ret_event)
 int
 pmv_poll_async_event(struct pmv_device *dev, struct pmv_event *ret_event)
 {
-	void *context;
 	bool found;
 
 	if (dev == NULL || ret_event == NULL)
 		return -EINVAL;
 	pmv_verbs_lock(dev);
 	pmv_verbs_mem_reap(dev);
-	found = pmv_verbs_mem_take_released(dev, &context);
+	found = pmv_verbs_mem_take_released(dev, ret_event);
 	pmv_verbs_unlock(dev);
-	if (!found)
-		return 0;
-	*ret_event = (struct pmv_event){ .type = PMV_EVENT_MR_RELEASED, .context = context };
-	return 1;
+	return found;
 }
 
 const char *
@@ -102,6 +98,8 @@ pmv_event_type_str(enum pmv_event_type type)
 		return "last shared receive of a QP";
 	case PMV_EVENT_MR_RELEASED:
 		return "memory region released";
+	case PMV_EVENT_MW_RELEASED:
+		return "memory window released";
 	}
 	return "unknown event";
 }

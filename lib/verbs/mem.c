@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -71,8 +72,8 @@ pmv_dealloc_pd(struct pmv_pd *pd)
 	}
 	pmv_verbs_unlock(dev);
 	if (refs > 0)
-		return pmv_log_refuse(
-			-EBUSY, "dealloc_pd: pd: %u regions, QPs or AHs still use it", refs);
+		return pmv_log_refuse(-EBUSY,
+			"dealloc_pd: pd: %u regions, windows, QPs or AHs still use it", refs);
 	free(pd);
 	return 0;
 }
@@ -155,11 +156,29 @@ pmv_reg_mr(struct pmv_pd *pd, void *addr, uint64_t length, uint32_t access, stru
 	return pmv_reg_mr_iova(pd, addr, length, (uintptr_t)addr, access, ret_mr);
 }
 
-/* No lcore can touch the region any more. */
-static bool
-is_quiescent(const struct pmv_mr *mr)
+static struct pmv_mr *
+mr_of(struct pmv_dying *d)
 {
-	struct pmv_device *dev = mr->pd->device;
+	return (struct pmv_mr *)(void *)((char *)d - offsetof(struct pmv_mr, dying));
+}
+
+static struct pmv_mw *
+mw_of(struct pmv_dying *d)
+{
+	return (struct pmv_mw *)(void *)((char *)d - offsetof(struct pmv_mw, dying));
+}
+
+static struct pmv_pd *
+pd_of(struct pmv_dying *d)
+{
+	return d->is_mw ? mw_of(d)->pd : mr_of(d)->pd;
+}
+
+/* No lcore can touch the memory any more. */
+static bool
+is_quiescent(struct pmv_dying *d)
+{
+	struct pmv_device *dev = pd_of(d)->device;
 	struct pmv_worker *w;
 	uint32_t i;
 
@@ -167,79 +186,95 @@ is_quiescent(const struct pmv_mr *mr)
 		w = dev->workers[i];
 		/* Acquire: what the turns before did to the memory is done. */
 		if (w != NULL && !pmv_lcore_owner_is_quiet(w) &&
-			__atomic_load_n(&w->epoch_seen, __ATOMIC_ACQUIRE) < mr->epoch)
+			__atomic_load_n(&w->seat->epoch_seen, __ATOMIC_ACQUIRE) < d->epoch)
 			return false;
 	}
-	return !dev->driver->ops->mr_frames_out(mr);
+	return d->is_mw || !dev->driver->ops->mr_frames_out(mr_of(d));
 }
 
 static void
-release(struct pmv_mr *mr)
+release(struct pmv_dying *d)
 {
-	mr->pd->device->driver->ops->mr_free(mr);
-	mr->pd->refs--;
-	mr->released = true;
+	const struct pmv_driver_ops *ops = pd_of(d)->device->driver->ops;
+
+	if (d->is_mw)
+		ops->mw_free(mw_of(d));
+	else
+		ops->mr_free(mr_of(d));
+	pd_of(d)->refs--;
+	d->released = true;
+}
+
+int
+pmv_verbs_mem_bury(struct pmv_device *dev, struct pmv_dying *d)
+{
+	/* Release: a turn that sees this epoch sees the keys dead; pairs with pmv_worker_poll_at.
+	 * Work requests that end keys raise it too. */
+	d->epoch = __atomic_add_fetch(&dev->epoch, 1, __ATOMIC_ACQ_REL);
+	if (!is_quiescent(d)) {
+		STAILQ_INSERT_TAIL(&dev->dying, d, next);
+		return -EINPROGRESS;
+	}
+	release(d);
+	return 0;
 }
 
 int
 pmv_dereg_mr(struct pmv_mr *mr)
 {
 	struct pmv_device *dev;
-	bool done;
+	int rc;
 
 	if (PMV_ANY_NULL("dereg_mr", "mr", mr))
 		return -EINVAL;
 	dev = mr->pd->device;
 	pmv_verbs_lock(dev);
-	dev->driver->ops->mr_kill(mr);
-	mr->epoch = dev->epoch + 1;
-	/* Release: a turn that sees this epoch sees the keys dead; pairs with pmv_worker_poll_at.
-	 */
-	__atomic_store_n(&dev->epoch, mr->epoch, __ATOMIC_RELEASE);
-	done = is_quiescent(mr);
-	if (done)
-		release(mr);
-	else
-		STAILQ_INSERT_TAIL(&dev->dying_mrs, mr, next_dying);
+	rc = dev->driver->ops->mr_kill(mr);
+	if (rc == 0)
+		rc = pmv_verbs_mem_bury(dev, &mr->dying);
 	pmv_verbs_unlock(dev);
-	if (!done)
-		return -EINPROGRESS;
-	rte_free(mr);
-	return 0;
+	if (rc == -EBUSY)
+		return pmv_log_refuse(rc, "dereg_mr: mr: windows are bound to it");
+	if (rc == 0)
+		rte_free(mr);
+	return rc;
 }
 
 void
 pmv_verbs_mem_reap(struct pmv_device *dev)
 {
-	struct pmv_mr *mr;
+	struct pmv_dying *d;
 
-	STAILQ_FOREACH(mr, &dev->dying_mrs, next_dying)
-	if (!mr->released && is_quiescent(mr))
-		release(mr);
+	STAILQ_FOREACH(d, &dev->dying, next)
+	if (!d->released && is_quiescent(d))
+		release(d);
 }
 
 bool
-pmv_verbs_mem_take_released(struct pmv_device *dev, void **ret_context)
+pmv_verbs_mem_take_released(struct pmv_device *dev, struct pmv_event *ret_event)
 {
-	struct pmv_mr *mr;
+	struct pmv_dying *d;
 
-	STAILQ_FOREACH(mr, &dev->dying_mrs, next_dying)
-	if (mr->released)
+	STAILQ_FOREACH(d, &dev->dying, next)
+	if (d->released)
 		break;
-	if (mr == NULL)
+	if (d == NULL)
 		return false;
-	STAILQ_REMOVE(&dev->dying_mrs, mr, pmv_mr, next_dying);
-	*ret_context = mr->context;
-	rte_free(mr);
+	STAILQ_REMOVE(&dev->dying, d, pmv_dying, next);
+	*ret_event = (struct pmv_event){
+		.type = d->is_mw ? PMV_EVENT_MW_RELEASED : PMV_EVENT_MR_RELEASED,
+		.context = d->is_mw ? mw_of(d)->context : mr_of(d)->context,
+	};
+	rte_free(d->is_mw ? (void *)mw_of(d) : (void *)mr_of(d));
 	return true;
 }
 
 void
 pmv_verbs_mem_forget_events(struct pmv_device *dev)
 {
-	void *context;
+	struct pmv_event event;
 
-	while (pmv_verbs_mem_take_released(dev, &context))
+	while (pmv_verbs_mem_take_released(dev, &event))
 		continue;
 }
 
@@ -262,13 +297,13 @@ pmv_query_mr(const struct pmv_mr *mr, struct pmv_mr_attr *ret_attr)
 uint32_t
 pmv_mr_lkey(const struct pmv_mr *mr)
 {
-	return mr->lkey;
+	return __atomic_load_n(&mr->lkey, __ATOMIC_RELAXED);
 }
 
 uint32_t
 pmv_mr_rkey(const struct pmv_mr *mr)
 {
-	return mr->rkey;
+	return __atomic_load_n(&mr->rkey, __ATOMIC_RELAXED);
 }
 
 void

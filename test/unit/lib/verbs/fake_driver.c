@@ -57,6 +57,7 @@ device_query(struct pmv_device *dev, struct pmv_device_attr *a)
 	a->max_srq = 4;
 	a->max_srq_wr = 1024;
 	a->max_srq_sge = 5;
+	a->max_mr_pages = 256;
 }
 
 static int
@@ -152,11 +153,14 @@ mr_reg(struct pmv_mr *mr)
 	return 0;
 }
 
-static void
+static int
 mr_kill(struct pmv_mr *mr)
 {
+	if (fake.mr_kill != 0)
+		return fake.mr_kill;
 	/* Relaxed: what makes it seen is the library's epoch. */
 	__atomic_store_n(&fake_key, NULL, __ATOMIC_RELAXED);
+	return 0;
 }
 
 static bool
@@ -169,6 +173,39 @@ static void
 mr_free(struct pmv_mr *mr)
 {
 	fake.nb_mrs--;
+}
+
+static int
+mr_alloc(struct pmv_mr *mr, uint32_t max_pages, uint32_t page_bytes)
+{
+	return mr_reg(mr);
+}
+
+static int
+mr_map(struct pmv_mr *mr, void *const *pages, uint32_t nb_pages, uint64_t iova, uint64_t length)
+{
+	return answer(fake.mr_map);
+}
+
+static int
+mw_alloc(struct pmv_mw *mw)
+{
+	if (fake.mw_alloc != 0)
+		return answer(fake.mw_alloc);
+	fake.nb_mws++;
+	mw->rkey = 0x7700;
+	return 0;
+}
+
+static void
+mw_kill(struct pmv_mw *mw)
+{
+}
+
+static void
+mw_free(struct pmv_mw *mw)
+{
+	fake.nb_mws--;
 }
 
 static int
@@ -414,6 +451,11 @@ static const struct pmv_driver_ops ops = {
 	.mr_kill = mr_kill,
 	.mr_frames_out = mr_frames_out,
 	.mr_free = mr_free,
+	.mr_alloc = mr_alloc,
+	.mr_map = mr_map,
+	.mw_alloc = mw_alloc,
+	.mw_kill = mw_kill,
+	.mw_free = mw_free,
 	.ah_init = ah_init,
 	.cq_create = cq_create,
 	.cq_free = cq_free,
@@ -446,6 +488,7 @@ static struct pmv_driver driver = {
 	.device_bytes = sizeof(struct pmv_device),
 	.worker_bytes = sizeof(struct fake_worker),
 	.mr_bytes = sizeof(struct fake_mr),
+	.mw_bytes = sizeof(struct pmv_mw),
 	.ah_bytes = sizeof(struct pmv_ah),
 };
 

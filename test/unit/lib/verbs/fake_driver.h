@@ -48,10 +48,11 @@ struct fake_qp {
 /* Errors to return, limits, and what is alive. */
 struct fake_state {
 	int device_init, worker_init, mr_reg, cq_create, qp_create, modify_prepare, modify_commit,
-		ah_init, fault_add, fault_clear, srq_create, srq_prepare, srq_commit;
+		ah_init, fault_add, fault_clear, srq_create, srq_prepare, srq_commit, mr_kill,
+		mr_map, mw_alloc;
 	bool tells; /* the driver logs the cause before it returns an error */
 	int probe;
-	uint32_t nb_devices, nb_workers, nb_mrs, nb_cqs, nb_qps, nb_linked, nb_srqs;
+	uint32_t nb_devices, nb_workers, nb_mrs, nb_cqs, nb_qps, nb_linked, nb_srqs, nb_mws;
 	uint32_t nb_aborts;
 	uint32_t nb_srq_ends; /* srq_modify_end calls */
 	uint32_t next_qpn;
