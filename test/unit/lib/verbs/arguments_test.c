@@ -81,6 +81,7 @@ arguments__device(void **state)
 	ROW(vlan_pcp, 8, -EINVAL, "vlan_pcp");
 	ROW(ownership, (enum pmv_addr_ownership)7, -EINVAL, "ownership");
 	ROW(mr_max, 65537, -EINVAL, "mr_max");
+	ROW(mw_max, 65537, -EINVAL, "mw_max");
 	ROW(window_pkts, 4097, -EINVAL, "window_pkts");
 	ROW(ibdev, "", -EINVAL, "ibdev");
 	ROW(port_id, RTE_MAX_ETHPORTS - 1, -ENODEV, "port_id");
@@ -183,6 +184,57 @@ arguments__memory(void **state)
 	/* no errno, but the same line */
 	REFUSED(1, "bytes", pmv_buf_alloc(0, -1) == NULL);
 	REFUSED(1, "socket_id", pmv_buf_alloc(1, 999) == NULL);
+	assert_int_equal(pmv_test_refused_failures(), 0);
+}
+
+static void
+arguments__keys(void **state)
+{
+	struct pmv_mr *mr = NULL, *busy;
+	struct pmv_mw *mw = NULL;
+	void *page = memory;
+
+	REFUSED(-EINVAL, "pd", pmv_alloc_mr(NULL, 1, 4096, &mr));
+	REFUSED(-EINVAL, "ret_mr", pmv_alloc_mr(n.pd, 1, 4096, NULL));
+	REFUSED(-EINVAL, "max_pages 0 is not 1..256", pmv_alloc_mr(n.pd, 0, 4096, &mr));
+	REFUSED(-EINVAL, "max_pages 257", pmv_alloc_mr(n.pd, 257, 4096, &mr));
+	REFUSED(-EINVAL, "page_bytes 2048", pmv_alloc_mr(n.pd, 1, 2048, &mr));
+	REFUSED(-EINVAL, "page_bytes 5000", pmv_alloc_mr(n.pd, 1, 5000, &mr));
+	REFUSED(-EINVAL, "page_bytes 2147483648", pmv_alloc_mr(n.pd, 1, 1u << 31, &mr));
+	fake.mr_reg = -ENOSPC;
+	REFUSED(-ENOSPC, "mr_max", pmv_alloc_mr(n.pd, 1, 4096, &mr));
+	fake.mr_reg = -ENOMEM;
+	REFUSED(-ENOMEM, "memory", pmv_alloc_mr(n.pd, 1, 4096, &mr));
+	fake.mr_reg = 0;
+	assert_null(mr);
+	assert_int_equal(pmv_alloc_mr(n.pd, 1, 4096, &mr), 0);
+	REFUSED(-EINVAL, "mr", pmv_map_mr(NULL, &page, 1, 0, 1));
+	REFUSED(-EINVAL, "pages", pmv_map_mr(mr, NULL, 1, 0, 1));
+	fake.mr_map = -EINVAL;
+	REFUSED(-EINVAL, "mr", pmv_map_mr(mr, &page, 1, 0, 1));
+	fake.mr_map = 0;
+	assert_int_equal(pmv_map_mr(mr, &page, 1, 0, 1), 0);
+	assert_int_equal(pmv_dereg_mr(mr), 0);
+	REFUSED(-EINVAL, "pd", pmv_alloc_mw(NULL, PMV_MW_TYPE_1, &mw));
+	REFUSED(-EINVAL, "ret_mw", pmv_alloc_mw(n.pd, PMV_MW_TYPE_1, NULL));
+	REFUSED(-EINVAL, "type 3", pmv_alloc_mw(n.pd, (enum pmv_mw_type)3, &mw));
+	REFUSED(-EINVAL, "mw", pmv_dealloc_mw(NULL));
+	fake.mw_alloc = -ENOSPC;
+	REFUSED(-ENOSPC, "max_mw", pmv_alloc_mw(n.pd, PMV_MW_TYPE_1, &mw));
+	fake.mw_alloc = -ENOMEM;
+	REFUSED(-ENOMEM, "memory", pmv_alloc_mw(n.pd, PMV_MW_TYPE_1, &mw));
+	fake.mw_alloc = 0;
+	assert_null(mw);
+	assert_int_equal(pmv_alloc_mw(n.pd, PMV_MW_TYPE_2, &mw), 0);
+	REFUSED(-EBUSY, "windows", pmv_dealloc_pd(n.pd));
+	assert_int_equal(pmv_mw_rkey(mw), 0x7700);
+	assert_int_equal(pmv_inc_rkey(0x123456ff), 0x12345600);
+	assert_int_equal(pmv_dealloc_mw(mw), 0);
+	assert_int_equal(pmv_reg_mr(n.pd, memory, 1, 0, &busy), 0);
+	fake.mr_kill = -EBUSY;
+	REFUSED(-EBUSY, "windows", pmv_dereg_mr(busy));
+	fake.mr_kill = 0;
+	assert_int_equal(pmv_dereg_mr(busy), 0);
 	assert_int_equal(pmv_test_refused_failures(), 0);
 }
 
@@ -543,6 +595,7 @@ main(void)
 		T(arguments__device),
 		T(arguments__address),
 		T(arguments__memory),
+		T(arguments__keys),
 		T(arguments__cq),
 		T(arguments__ah),
 		T(arguments__create_qp),

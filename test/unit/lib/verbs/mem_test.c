@@ -131,6 +131,28 @@ dereg_mr__at_once_while_detached_or_from_the_owner(void **state)
 }
 
 static void
+dealloc_mw__waits_like_dereg_mr(void **state)
+{
+	struct pmv_mw *mw;
+
+	assert_int_equal(pmv_alloc_mw(n.pd, PMV_MW_TYPE_1, &mw), 0);
+	pmv_mw_set_context(mw, memory);
+	attach_elsewhere();
+	poll_elsewhere();
+	assert_int_equal(pmv_dealloc_mw(mw), -EINPROGRESS);
+	assert_int_equal(pmv_poll_async_event(n.dev, &ev), 0);
+	assert_int_equal(fake.nb_mws, 1);
+	poll_elsewhere();
+	assert_int_equal(pmv_poll_async_event(n.dev, &ev), 1);
+	assert_int_equal(ev.type, PMV_EVENT_MW_RELEASED);
+	assert_ptr_equal(ev.context, memory);
+	assert_null(ev.object);
+	assert_int_equal(pmv_poll_async_event(n.dev, &ev), 0);
+	assert_int_equal(fake.nb_mws, 0);
+	detach_elsewhere();
+}
+
+static void
 dereg_mr__waits_for_a_new_turn_of_an_attached_worker(void **state)
 {
 	struct pmv_mr *mr = reg();
@@ -247,6 +269,7 @@ main(void)
 		T(reg_mr__refuses),
 		T(dereg_mr__at_once_while_detached_or_from_the_owner),
 		T(dereg_mr__waits_for_a_new_turn_of_an_attached_worker),
+		T(dealloc_mw__waits_like_dereg_mr),
 		T(dereg_mr__detach_is_quiescence),
 		T(dereg_mr__waits_for_frames),
 		T(dereg_mr__each_has_its_own_epoch),
