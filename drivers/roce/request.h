@@ -11,13 +11,14 @@
 
 /* What an operation looks like. Opcode of packet (first, last): base[first + 2 * last]. */
 struct pmv_roce_shape {
-	uint8_t base[4]; /* MIDDLE, FIRST, LAST, ONLY */
-	bool has_reth;   /* on the packet that begins the message */
-	bool has_imm;    /* (or IETH) on the packet that ends it */
-	bool has_se;     /* the solicited event bit means something on the packet that ends it */
-	bool is_atomic;  /* atomic.c checks it */
-	bool is_apart;   /* and builds it */
+	uint8_t base[4];    /* MIDDLE, FIRST, LAST, ONLY */
+	bool has_reth;      /* on the packet that begins the message */
+	bool has_imm;       /* (or IETH) on the packet that ends it */
+	bool has_se;        /* the solicited event bit means something on the packet that ends it */
+	bool is_atomic : 1; /* atomic.c checks it */
+	bool is_apart : 1;  /* and builds it */
 };
+_Static_assert(sizeof(struct pmv_roce_shape) == 8, "found by a scaled index");
 
 #define PMV_ROCE_SHAPES (PMV_WR_ATOMIC_WRITE + 1u)
 

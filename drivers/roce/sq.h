@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "lib/api/pmv_post.h"
 #include "lib/util/seq24.h"
 
@@ -73,11 +75,11 @@ pmv_roce_sq_wqe(const struct pmv_roce_sq *sq, uint32_t index)
 		1ull << PMV_WR_ATOMIC_FETCH_AND_ADD | 1ull << PMV_WR_FLUSH |                       \
 		1ull << PMV_WR_ATOMIC_WRITE)
 
-/* opcode < 64 */
+/* opcode < 64. Most requests are of the kinds before READ, and are told by one comparison. */
 static inline bool
 pmv_roce_is_answered(uint32_t opcode)
 {
-	return (PMV_ROCE_ANSWERED >> opcode & 1) != 0;
+	return unlikely(opcode >= PMV_WR_RDMA_READ) && (PMV_ROCE_ANSWERED >> opcode & 1) != 0;
 }
 
 /* Kinds whose answer brings something: READ and the two atomics. */
