@@ -189,12 +189,15 @@ find_word(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, const s
 {
 	const struct pmv_roce_span span = { r->rd.va, WORD_BYTES, r->rd.rkey, access,
 		qp->base.qpn };
+	enum pmv_roce_region_verdict v;
 	uint8_t *ptr;
 
-	if (pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL) != PMV_ROCE_REGION_OK)
+	v = pmv_roce_region_grant(w->dev, qp->base.pd, &span, &ptr, NULL);
+	if (v != PMV_ROCE_REGION_OK && v != PMV_ROCE_REGION_SPLIT)
 		return PMV_SYNDROME_NAK_REM_ACC;
-	/* memory may be registered under another alignment than its own */
-	if (((r->rd.va | (uintptr_t)ptr) & (WORD_BYTES - 1)) != 0)
+	/* Memory may be registered under another alignment than its own. A word on two pages is not
+	 * aligned. */
+	if (v == PMV_ROCE_REGION_SPLIT || ((r->rd.va | (uintptr_t)ptr) & (WORD_BYTES - 1)) != 0)
 		return PMV_SYNDROME_NAK_INV_REQ;
 	*ret_word = (uint64_t *)(void *)ptr;
 	return 0;

@@ -53,6 +53,12 @@ struct plan {
 	uint32_t rkey;
 };
 
+/* An atomic of the peer that was executed, and what it found. */
+struct done {
+	struct pmv_psn psn;
+	uint64_t found;
+};
+
 struct fuzz {
 	struct pmv_test_pair pair;
 	struct pmv_random random;
@@ -79,7 +85,10 @@ struct fuzz {
 	struct rte_mempool *own_pool; /* of frames that are handed in */
 	struct rte_mbuf **hoard;      /* all that the node's pool had, when it is starved */
 	uint32_t nb_hoard;
-	bool port_full; /* the port takes no frame */
+	bool port_full;           /* the port takes no frame */
+	struct done done[NB_OLD]; /* atomics that the peer's requests had executed */
+	uint32_t nb_done;
+	uint64_t nb_told; /* ATOMIC ACKs that told what the model knows */
 };
 
 static uint32_t
@@ -94,6 +103,12 @@ chance(struct fuzz *f, uint32_t percent)
 	return below(f, 100) < percent;
 }
 
+static uint32_t
+epsn(const struct fuzz *f)
+{
+	return pmv_roce_qp(f->qp)->resp.epsn.v;
+}
+
 /* What the packet of a PSN carries: never the secret. */
 static uint8_t
 pattern(struct pmv_psn psn, uint32_t i)
@@ -106,6 +121,19 @@ static bool
 wild(struct fuzz *f, uint32_t percent)
 {
 	return below(f, 1600) < percent * f->wildness;
+}
+
+/* Whoever asks, and however often: what was found is what was there at the one time. */
+static void
+check_told(struct fuzz *f, struct pmv_psn psn, uint64_t found)
+{
+	uint32_t i = f->nb_done;
+
+	while (i > 0 && f->nb_done - i < NB_OLD && !pmv_psn_eq(f->done[(i - 1) % NB_OLD].psn, psn))
+		i--;
+	assert_true(i > 0 && f->nb_done - i < NB_OLD);
+	assert_true(f->done[(i - 1) % NB_OLD].found == found);
+	f->nb_told++;
 }
 
 /* Every frame of the QP under test ends here. */
@@ -123,6 +151,8 @@ on_frame(void *arg, struct rte_mbuf *m, uint64_t index)
 	zones_check_no_secret(p, m->pkt_len);
 	assert_int_equal(pmv_roce_parse(p + 42, m->pkt_len - 42, m->pkt_len - 42, &v), PMV_WIRE_OK);
 	assert_int_equal(v.bth.dqpn, pmv_qp_num(f->peer));
+	if (v.op->kind == PMV_OPKIND_ATOMIC_ACK)
+		check_told(f, v.bth.psn, pmv_atomic_ack_parse(p + 42 + PMV_OFF_ATOMIC_ACK));
 	if (!(v.op->flags & PMV_OPF_REQUEST))
 		return PMV_TEST_DROP;
 	if (v.op->kind == PMV_OPKIND_READ_REQ) {
@@ -144,6 +174,7 @@ tune(int side, struct pmv_qp_attr *attr)
 	attr->retry_cnt = 5;
 	attr->min_rnr_timer = 1;
 	attr->max_dest_rd_atomic = 3;
+	attr->qp_access_flags |= PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_FLUSH_GLOBAL;
 }
 
 static void
@@ -154,6 +185,7 @@ connect_qps(struct fuzz *f)
 	f->next_psn = pmv_psn(0x123456); /* as the harness sets it */
 	f->end_sent = f->next_psn;
 	f->plan.running = false;
+	f->nb_done = 0;
 }
 
 static struct fuzz *
@@ -189,11 +221,28 @@ is_dead(const struct fuzz *f)
 	return pmv_qp_get_state(f->qp) == PMV_QPS_ERR;
 }
 
+static bool
+is_atomic(enum pmv_wr_opcode op)
+{
+	return op == PMV_WR_ATOMIC_CMP_AND_SWP || op == PMV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
 static void
 check_read_data(struct fuzz *f, const struct sent *s)
 {
 	for (uint32_t i = 0; i < s->len; i++)
 		assert_int_equal(s->buf[i], pattern(pmv_psn_add(s->first, i / f->mtu), i % f->mtu));
+}
+
+/* What an atomic of ours found is what was answered, in our own byte order. */
+static void
+check_found(const struct sent *s)
+{
+	uint8_t want[8];
+
+	for (uint32_t i = 0; i < 8; i++)
+		want[i] = pattern(s->first, i);
+	assert_true(pmv_be64_load(want) == *(const uint64_t *)(const void *)s->buf);
 }
 
 static void
@@ -210,6 +259,8 @@ on_send_wc(struct fuzz *f, const struct pmv_wc *wc)
 		assert_false(pmv_psn_before(f->end_sent, end));
 		if (s->op == PMV_WR_RDMA_READ)
 			check_read_data(f, s);
+		else if (is_atomic(s->op))
+			check_found(s);
 		f->nb_ok++;
 	}
 	f->sq_tail++;
@@ -348,7 +399,8 @@ static void
 post_send(struct fuzz *f)
 {
 	static const enum pmv_wr_opcode ops[] = { PMV_WR_SEND, PMV_WR_RDMA_WRITE, PMV_WR_RDMA_READ,
-		PMV_WR_RDMA_READ, PMV_WR_SEND_WITH_IMM, PMV_WR_RDMA_WRITE_WITH_IMM };
+		PMV_WR_RDMA_READ, PMV_WR_SEND_WITH_IMM, PMV_WR_RDMA_WRITE_WITH_IMM,
+		PMV_WR_ATOMIC_CMP_AND_SWP, PMV_WR_ATOMIC_FETCH_AND_ADD, PMV_WR_ATOMIC_WRITE };
 	struct sent *s = &f->sq[f->sq_head % 64];
 	struct pmv_sge sge[2];
 	struct pmv_send_wr wr = { .wr_id = f->next_id & ~1ull, .sg_list = sge, .num_sge = 1 };
@@ -362,10 +414,12 @@ post_send(struct fuzz *f)
 		.len = chance(f, 50) ? below(f, 40) : below(f, MSG_MAX),
 		.first = f->next_psn,
 		.buf = f->zones.zone[ZONE_READ] + f->sq_head % ZONE_BUFS * ZONE_BUF };
+	if (is_atomic(s->op) || s->op == PMV_WR_ATOMIC_WRITE)
+		s->len = 8;
 	s->nb_psn = s->len == 0 ? 1 : (s->len + f->mtu - 1) / f->mtu;
 	sge[0] = (struct pmv_sge){ (uintptr_t)f->zones.zone[ZONE_OUT], s->len,
 		f->zones.key[ZONE_OUT] };
-	if (s->op == PMV_WR_RDMA_READ)
+	if (s->op == PMV_WR_RDMA_READ || is_atomic(s->op))
 		sge[0] = (struct pmv_sge){ (uintptr_t)s->buf, s->len, f->zones.key[ZONE_READ] };
 	else if (chance(f, 30)) { /* two pieces */
 		sge[0].length = below(f, s->len + 1);
@@ -431,13 +485,81 @@ grant_of(struct fuzz *f, const struct craft *c, const uint8_t **from, uint32_t *
 			*from = s->buf + k * f->mtu;
 			*len = RTE_MIN(f->mtu, s->len - k * f->mtu);
 		}
+	} else if (op->kind == PMV_OPKIND_ATOMIC_ACK) {
+		for (uint32_t i = f->sq_tail; i != f->sq_head; i++) {
+			const struct sent *s = &f->sq[i % 64];
+
+			if (!is_atomic(s->op) || !pmv_psn_eq(psn, s->first))
+				continue;
+			*from = s->buf;
+			*len = 8;
+		}
 	}
+}
+
+/* The word that an atomic or ATOMIC WRITE names, if it may: in a zone with all rights, whole and
+ * aligned. */
+static uint64_t *
+word_of(struct fuzz *f, const struct craft *c)
+{
+	const uint8_t *p = c->bytes + c->bth + PMV_BTH_LEN;
+	uint64_t va = pmv_be64_load(p);
+	uint32_t key = pmv_be32_load(p + 8);
+
+	for (int k = 0; k < 2; k++) {
+		enum zone z = k == 0 ? ZONE_RW : ZONE_IOVA;
+		uint64_t off = va - zone_start(&f->zones, z);
+
+		if (key == f->zones.key[z] && off <= zone_bytes(z) - 8 && (va & 7) == 0)
+			return (uint64_t *)(void *)(f->zones.zone[z] + off);
+	}
+	return NULL;
+}
+
+/* A frame with an atomic in its turn: what the word shall be, and what shall be told. Returns the
+ * word, or NULL: nothing may change. */
+static uint64_t *
+foretell(struct fuzz *f, const struct craft *c, uint64_t *ret_want)
+{
+	const struct pmv_opcode_info *op = &pmv_opcode_table[c->bytes[c->bth]];
+	struct pmv_psn psn = pmv_psn(pmv_be32_load(c->bytes + c->bth + 8) & PMV_PSN_MASK);
+	struct pmv_atomic_eth h;
+	uint64_t *word;
+
+	if ((op->kind != PMV_OPKIND_ATOMIC && op->kind != PMV_OPKIND_ATOMIC_WRITE) ||
+		psn.v != epsn(f))
+		return NULL;
+	word = word_of(f, c);
+	if (word == NULL)
+		return NULL;
+	if (op->kind == PMV_OPKIND_ATOMIC_WRITE) {
+		memcpy(ret_want, c->bytes + c->bth + op->hdr_len, 8);
+		return word;
+	}
+	pmv_atomic_eth_parse(c->bytes + c->bth + PMV_OFF_ATOMIC, &h);
+	f->done[f->nb_done % NB_OLD] = (struct done){ psn, *word };
+	if (c->bytes[c->bth] == PMV_OPCODE_RC_FETCH_ADD)
+		*ret_want = *word + h.swap_add;
+	else
+		*ret_want = *word == h.compare ? h.swap_add : *word;
+	return word;
+}
+
+static void
+check_word(struct fuzz *f, const struct craft *c, const uint64_t *word, uint64_t want)
+{
+	assert_true(*word == want);
+	if (pmv_psn_eq(f->done[f->nb_done % NB_OLD].psn, pmv_psn(epsn(f) - 1)) &&
+		pmv_opcode_table[c->bytes[c->bth]].kind == PMV_OPKIND_ATOMIC)
+		f->nb_done++;
 }
 
 static void
 inject(struct fuzz *f, const struct craft *c)
 {
 	struct rte_mbuf *m, *foreign;
+	uint64_t *word, want = 0, before = 0;
+	uint32_t psn = epsn(f);
 	const uint8_t *from;
 	uint32_t len;
 
@@ -445,18 +567,20 @@ inject(struct fuzz *f, const struct craft *c)
 	if (!f->port_full)
 		pmv_test_link_step(f->pair.link, f->pair.now);
 	grant_of(f, c, &from, &len);
+	word = foretell(f, c, &want);
+	if (word != NULL) {
+		before = *word;
+		from = (const uint8_t *)word;
+		len = 8;
+	}
 	m = craft_mbuf(f->own_pool, c, chance(f, 20) ? below(f, c->len) : 0, 0);
 	assert_int_equal(pmv_worker_input(f->w, &m, 1, &foreign), 0);
+	if (word != NULL)
+		check_word(f, c, word, epsn(f) != psn ? want : before);
 	/* a WRITE may also have gone to the other writable zone */
 	if (pmv_opcode_table[c->bytes[c->bth]].kind == PMV_OPKIND_WRITE)
 		zones_accept(&f->zones, ZONE_IOVA);
 	check(f, from, len);
-}
-
-static uint32_t
-epsn(struct fuzz *f)
-{
-	return pmv_roce_qp(f->qp)->resp.epsn.v;
 }
 
 /* An address and key that are right more often than not. */
@@ -482,18 +606,28 @@ choose_target(struct fuzz *f, struct plan *p)
 		p->rkey ^= 1u << below(f, 32);
 }
 
+static bool
+is_word(enum pmv_opcode_kind kind)
+{
+	return kind == PMV_OPKIND_ATOMIC || kind == PMV_OPKIND_ATOMIC_WRITE;
+}
+
 static void
 make_plan(struct fuzz *f)
 {
 	static const enum pmv_opcode_kind kinds[] = { PMV_OPKIND_SEND, PMV_OPKIND_WRITE,
-		PMV_OPKIND_READ_REQ };
+		PMV_OPKIND_READ_REQ, PMV_OPKIND_ATOMIC, PMV_OPKIND_ATOMIC_WRITE, PMV_OPKIND_FLUSH };
 	struct plan *p = &f->plan;
 
 	*p = (struct plan){ .running = true,
-		.kind = kinds[below(f, 3)],
+		.kind = kinds[below(f, RTE_DIM(kinds))],
 		.imm = chance(f, 30),
 		.len = chance(f, 40) ? below(f, 40) : below(f, MSG_MAX) };
+	if (is_word(p->kind))
+		p->len = 8;
 	choose_target(f, p);
+	if (is_word(p->kind) && !wild(f, 5))
+		p->va &= ~7ull;
 }
 
 static uint8_t
@@ -507,9 +641,45 @@ request_opcode(const struct plan *p, bool first, bool last)
 
 	if (p->kind == PMV_OPKIND_READ_REQ)
 		return PMV_OPCODE_RC_READ_REQUEST;
+	if (p->kind == PMV_OPKIND_ATOMIC)
+		return p->imm ? PMV_OPCODE_RC_COMPARE_SWAP : PMV_OPCODE_RC_FETCH_ADD;
+	if (p->kind == PMV_OPKIND_ATOMIC_WRITE)
+		return PMV_OPCODE_RC_ATOMIC_WRITE;
+	if (p->kind == PMV_OPKIND_FLUSH)
+		return PMV_OPCODE_RC_FLUSH;
 	if (p->imm && last)
 		return (uint8_t)(1 + (p->kind == PMV_OPKIND_SEND ? send[at] : write[at]));
 	return p->kind == PMV_OPKIND_SEND ? send[at] : write[at];
+}
+
+static bool
+has_payload(enum pmv_opcode_kind kind)
+{
+	return kind == PMV_OPKIND_SEND || kind == PMV_OPKIND_WRITE ||
+	       kind == PMV_OPKIND_ATOMIC_WRITE;
+}
+
+/* Operands that hit half of the time; never the secret. */
+static void
+put_atomic(struct fuzz *f, struct craft *c)
+{
+	const uint64_t *word;
+
+	craft_put_atomic(
+		c, &(const struct pmv_atomic_eth){
+			   .va = f->plan.va, .rkey = f->plan.rkey, .swap_add = below(f, 100) + 1 });
+	word = word_of(f, c);
+	if (word != NULL && chance(f, 50))
+		pmv_be64_store(c->bytes + c->bth + PMV_OFF_ATOMIC + 20, *word);
+}
+
+static void
+put_feth(struct fuzz *f, struct craft *c)
+{
+	const uint8_t feth[4] = { 0, 0, 0,
+		(uint8_t)(wild(f, 10) ? below(f, 256) : 1 + below(f, 2) * 16) };
+
+	craft_put(c, feth, sizeof(feth));
 }
 
 /* The next packet of the plan, or something like it. */
@@ -517,9 +687,8 @@ static void
 build_request(struct fuzz *f, struct craft *c)
 {
 	const struct plan *p = &f->plan;
-	bool is_read = p->kind == PMV_OPKIND_READ_REQ;
 	uint32_t left = p->len - p->off;
-	uint32_t len = is_read ? 0 : RTE_MIN(left, f->mtu);
+	uint32_t len = has_payload(p->kind) ? RTE_MIN(left, f->mtu) : 0;
 	uint32_t reth_len = p->len;
 	struct pmv_bth bth = { .opcode = request_opcode(p, p->off == 0, left <= f->mtu),
 		.pkey = PMV_PKEY_DEFAULT,
@@ -541,8 +710,12 @@ build_request(struct fuzz *f, struct craft *c)
 	op = &pmv_opcode_table[bth.opcode];
 	bth.padcnt = pmv_bth_pad(len);
 	craft_begin(c, &f->path, &bth);
+	if (op->ext & PMV_EXT_FETH)
+		put_feth(f, c);
 	if (op->ext & PMV_EXT_RETH)
 		craft_put_reth(c, p->va, p->rkey, reth_len);
+	if (op->ext & PMV_EXT_ATOMIC)
+		put_atomic(f, c);
 	if (op->hdr_len > c->len - c->bth) /* whatever else it carries */
 		craft_put(c, NULL, op->hdr_len - (c->len - c->bth));
 	for (uint32_t i = 0; i < len; i++)
@@ -567,7 +740,7 @@ send_request(struct fuzz *f)
 	if (deaths != f->nb_deaths || psn == epsn(f))
 		return;
 	p->off += f->mtu;
-	p->running = p->kind != PMV_OPKIND_READ_REQ && p->off < p->len;
+	p->running = (p->kind == PMV_OPKIND_SEND || p->kind == PMV_OPKIND_WRITE) && p->off < p->len;
 }
 
 /* An old request once more, perhaps with another address, key or length (MR-402). */
@@ -578,7 +751,9 @@ repeat_request(struct fuzz *f)
 
 	if (c->len == 0)
 		return;
-	if (chance(f, 20) && c->bytes[c->bth] == PMV_OPCODE_RC_READ_REQUEST) {
+	if (chance(f, 20) && (c->bytes[c->bth] == PMV_OPCODE_RC_READ_REQUEST ||
+				     c->bytes[c->bth] == PMV_OPCODE_RC_FETCH_ADD ||
+				     c->bytes[c->bth] == PMV_OPCODE_RC_COMPARE_SWAP)) {
 		c->bytes[c->bth + PMV_BTH_LEN + below(f, 16)] ^= (uint8_t)(1u << below(f, 8));
 		craft_seal_icrc(c);
 	}
@@ -611,6 +786,10 @@ build_response(struct fuzz *f, struct craft *c, struct pmv_psn psn)
 						: (k == 0 ? PMV_OPCODE_RC_READ_RESP_FIRST
 							  : PMV_OPCODE_RC_READ_RESP_MIDDLE);
 	}
+	if (s != NULL && is_atomic(s->op) && chance(f, 90))
+		bth.opcode = PMV_OPCODE_RC_ATOMIC_ACK;
+	if (s != NULL && s->op == PMV_WR_ATOMIC_WRITE && chance(f, 90))
+		bth.opcode = PMV_OPCODE_RC_READ_RESP_ONLY;
 	if (wild(f, 2)) {
 		bth.opcode = (uint8_t)(PMV_OPCODE_RC_READ_RESP_FIRST + below(f, 6));
 		len = chance(f, 50) ? f->mtu : below(f, f->mtu + 5);
@@ -621,10 +800,10 @@ build_response(struct fuzz *f, struct craft *c, struct pmv_psn psn)
 	craft_begin(c, &f->path, &bth);
 	if (pmv_opcode_table[bth.opcode].ext & PMV_EXT_AETH)
 		craft_put_aeth(c, syndrome, below(f, 1u << 24));
-	if (bth.opcode == PMV_OPCODE_RC_ATOMIC_ACK)
-		craft_put(c, NULL, 8);
-	for (uint32_t i = 0; i < len; i++)
+	for (uint32_t i = 0; i < RTE_MAX(len, 8u); i++)
 		body[i] = pattern(psn, i);
+	if (bth.opcode == PMV_OPCODE_RC_ATOMIC_ACK)
+		craft_put(c, body, 8);
 	craft_put(c, body, len);
 	craft_put(c, NULL, bth.padcnt);
 	craft_end(c);
@@ -748,7 +927,7 @@ fuzzed_state__keeps_to_the_model(void **state)
 {
 	uint64_t rounds = from_env("PMV_SIM_FUZZ_ROUNDS", ROUNDS);
 	uint64_t seed = from_env("PMV_SIM_FUZZ_SEED", 1);
-	uint64_t nb_ok = 0, nb_deaths = 0;
+	uint64_t nb_ok = 0, nb_deaths = 0, nb_told = 0;
 
 	for (uint64_t i = 0; i < rounds; i++) {
 		struct fuzz *f = fuzz_open(seed + i);
@@ -759,11 +938,13 @@ fuzzed_state__keeps_to_the_model(void **state)
 		*state = NULL;
 		nb_ok += f->nb_ok;
 		nb_deaths += f->nb_deaths;
+		nb_told += f->nb_told;
 		fuzz_close(f);
 	}
 	/* it was worth the while: a lot succeeds, a lot dies */
 	assert_true(nb_ok > 20 * rounds);
 	assert_true(nb_deaths >= rounds);
+	assert_true(nb_told > 20 * rounds);
 	print_message("%llu rounds: %llu completions succeeded, %llu times in ERR\n",
 		(unsigned long long)rounds, (unsigned long long)nb_ok,
 		(unsigned long long)nb_deaths);

@@ -13,7 +13,9 @@
 
 #define MARGIN 512u
 #define ARENA  (3 * 8192 + 2 * 4096 + ZONE_BUF + 2 * ZONE_BUFS * ZONE_BUF + (ZONE_NB + 1) * MARGIN)
-#define ALL    (PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ)
+#define ALL                                                                                        \
+	(PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ |               \
+		PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_FLUSH_GLOBAL)
 
 static const struct {
 	uint32_t bytes;
