@@ -276,12 +276,14 @@ rx_answer(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_ro
 	/* it acknowledges every request before its own */
 	if (!acknowledge_before(w, qp, psn)) {
 		w->stats.drop[PMV_ROCE_DROP_RESP_GAP]++;
+		pmv_roce_retry_misplaced(qp);
 		return;
 	}
 	wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
 	if (qp->sq.ack == qp->sq.head || !pmv_roce_is_answered(wqe->opcode) ||
 		!pmv_psn_within(psn, wqe->first, wqe->nb_psn)) {
 		w->stats.drop[PMV_ROCE_DROP_RESP_STALE]++;
+		pmv_roce_retry_misplaced(qp);
 		pmv_roce_requester_run(w, qp);
 		return;
 	}
@@ -311,6 +313,8 @@ pmv_roce_completer_rx(
 	qp->stats.rx_pkts++;
 	if (pmv_roce_window_place(&qp->win, p->roce.bth.psn) != PMV_ROCE_WINDOW_INSIDE) {
 		w->stats.drop[PMV_ROCE_DROP_RESP_STALE]++;
+		if (p->roce.op->kind == PMV_OPKIND_READ_RESP)
+			pmv_roce_retry_misplaced(qp);
 		return;
 	}
 	switch (p->roce.op->kind) {

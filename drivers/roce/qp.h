@@ -30,6 +30,8 @@ struct pmv_roce_retry {
 	uint64_t sample_sent;   /* when the packet under measurement went out; 0 = none */
 	struct pmv_psn sample_psn;
 	struct pmv_psn loss_una; /* una when the running recovery began */
+	uint32_t owed; /* at most so many response packets that nobody waits for may still come */
+	bool heard;    /* one of them came since the deadlines were set: the peer is at work */
 	bool fresh; /* on worker->fresh: something was sent, its deadlines are set later in the turn
 		     */
 	bool charged; /* a loss at loss_una was charged; only timeouts charge again until una moves

@@ -287,8 +287,12 @@ pmv_roce_requester_go_back(struct pmv_roce_qp *qp, struct pmv_psn psn)
 	uint32_t i = sq->ack;
 	uint32_t answers = 0;
 
+	uint32_t sent = pmv_roce_window_ahead(&qp->win, qp->win.nxt);
+
 	if (!pmv_roce_window_go_back(&qp->win, psn))
 		return;
+	if (qp->rd_out != 0)
+		pmv_roce_retry_twice(qp, sent);
 	for (; i != sq->head; i++) {
 		const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(sq, i);
 
@@ -321,6 +325,9 @@ pmv_roce_requester_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	qp->stats.retx_pkts++;
 	w->stats.retx_pkts++;
 	qp->retry.sample_sent = 0;
+	if (wqe->opcode == PMV_WR_RDMA_READ)
+		pmv_roce_retry_twice(
+			qp, wqe->nb_psn - ((qp->win.una.v - wqe->first.v) & PMV_PSN_MASK));
 	if (qp->sel != NULL) {
 		pmv_roce_scoreboard_probed(&qp->sel->sent, qp->win.una);
 		qp->sel->probe_sent = w->base.now;

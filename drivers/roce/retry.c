@@ -46,6 +46,7 @@ start(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	struct pmv_roce_retry *r = &qp->retry;
 	uint64_t now = w->base.now;
 
+	r->heard = false;
 	r->ack_deadline = r->ack_ticks != 0 ? now + r->ack_ticks : 0;
 	/* without a measured round trip any guess could fire before a normal answer */
 	r->probe_deadline = r->srtt_ticks != 0 ? now + probe_after(w, r) : 0;
@@ -114,6 +115,17 @@ measure(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		(uint32_t)RTE_MIN(r->srtt_ticks * 1000 / w->ticks_per_us, (uint64_t)UINT32_MAX);
 }
 
+/* Some of the READ at the left edge has come. How fast the rest of it comes is the peer's matter,
+ * and no round trip says it: a probe that was too early once must not be so for every packet. */
+static __rte_noinline bool
+is_inside_read(const struct pmv_roce_qp *qp)
+{
+	const struct pmv_roce_wqe *wqe = pmv_roce_sq_wqe(&qp->sq, qp->sq.ack);
+
+	return qp->sq.ack != qp->sq.head && wqe->opcode == PMV_WR_RDMA_READ &&
+	       !pmv_psn_eq(qp->win.una, wqe->first);
+}
+
 void
 pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
@@ -125,7 +137,8 @@ pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		r->charged = false;
 		r->recovering = false;
 	}
-	r->probe_shift = 0;
+	if (unlikely(r->probe_shift != 0) && !is_inside_read(qp))
+		r->probe_shift = 0;
 	refill(qp);
 	if (pmv_psn_eq(qp->win.una, qp->win.nxt)) {
 		r->ack_deadline = 0;
@@ -203,6 +216,7 @@ pmv_roce_retry_stop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	r->charged = false;
 	r->recovering = false;
 	r->probe_shift = 0;
+	r->owed = 0;
 }
 
 static void
@@ -237,6 +251,12 @@ on_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	r->probe_deadline = w->base.now + probe_after(w, r);
 }
 
+static bool
+is_due(uint64_t deadline, uint64_t now)
+{
+	return deadline != 0 && now >= deadline;
+}
+
 static void
 on_expiry(struct pmv_timer *t, void *arg)
 {
@@ -250,9 +270,11 @@ on_expiry(struct pmv_timer *t, void *arg)
 			r->rnr_until = 0;
 			pmv_roce_requester_run(w, qp);
 		}
-	} else if (r->ack_deadline != 0 && now >= r->ack_deadline) {
+	} else if (r->heard && (is_due(r->ack_deadline, now) || is_due(r->probe_deadline, now))) {
+		start(w, qp);
+	} else if (is_due(r->ack_deadline, now)) {
 		on_ack_timeout(w, qp);
-	} else if (r->probe_deadline != 0 && now >= r->probe_deadline) {
+	} else if (is_due(r->probe_deadline, now)) {
 		on_probe(w, qp);
 	}
 	update(w, qp);

@@ -34,6 +34,35 @@ pmv_roce_retry_sent(
 /* The window's left edge moved to una: measure, refill the counters, restart or stop the timers. */
 void pmv_roce_retry_progress(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
+#define PMV_ROCE_OWED_MAX (1u << 24) /* all PSNs */
+
+/* A READ is asked for again: nb of its responses, which the peer may be sending just now, come
+ * twice. */
+static inline void
+pmv_roce_retry_twice(struct pmv_roce_qp *qp, uint32_t nb)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	r->owed = nb < PMV_ROCE_OWED_MAX - r->owed ? r->owed + nb : PMV_ROCE_OWED_MAX;
+}
+
+/*
+ * A response came out of its place. A peer that repeats READ responses (rxe sends all that remains,
+ * as often as it is asked) serves what is asked for next only after that: as long as it is at it,
+ * asking once more makes it slower, and its silence about the rest means nothing. No more of them
+ * count than were asked for, so that a peer cannot hold the timers for ever without being asked.
+ */
+static inline void
+pmv_roce_retry_misplaced(struct pmv_roce_qp *qp)
+{
+	struct pmv_roce_retry *r = &qp->retry;
+
+	if (r->owed == 0)
+		return;
+	r->owed--;
+	r->heard = true;
+}
+
 /* The peer has more than it had, although the left edge did not move: no silence yet. */
 void pmv_roce_retry_heard(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 
