@@ -4,20 +4,27 @@
 
   test_results.py LABEL TESTLOG.json
 
-Each case of a cmocka program counts by its own name. A program without cases counts as one, and so does a program that
-fails without a failed case (a crash, a sanitizer's report, a time-out).
+Each case of a cmocka program counts by its own name, and so does each line `ok NAME`, `not ok NAME` or `skip NAME reason`
+of a script. A program without cases counts as one, and so does a program that fails without a failed case (a crash, a
+sanitizer's report, a time-out).
 """
 import json
 import re
 import sys
 
 CASE = re.compile(r"^\[ +(RUN|OK|FAILED|SKIPPED) +\] (\w+)$")
+LINE = re.compile(r"^(ok|not ok|skip) (\S+) ?(.*)$")
+VERDICTS = {"ok": "OK", "not ok": "FAILED", "skip": "SKIPPED"}
 
 
 def cases(output):
     """[(verdict, case, last line that the case printed)] in the order in which they ended"""
     found, said = [], ""
     for line in output.splitlines():
+        result = LINE.match(line)
+        if result:
+            found.append((VERDICTS[result.group(1)], result.group(2), result.group(3)))
+            continue
         m = CASE.match(line.strip())
         if not m:
             said = line.strip() or said
