@@ -10,7 +10,8 @@ pmv_roce_resend_told(struct pmv_roce_qp *qp, const struct pmv_sack *sack)
 	uint32_t nb;
 
 	nb = pmv_roce_scoreboard_held(&qp->sel->sent, qp->win.una, qp->win.end, sack);
-	pmv_roce_scoreboard_judge(&qp->sel->sent, qp->win.una, qp->win.end);
+	pmv_roce_scoreboard_judge(
+		&qp->sel->sent, qp->win.una, qp->win.end, pmv_roce_resend_late(qp));
 	pmv_roce_resend_count(qp);
 	return nb != 0;
 }

@@ -45,13 +45,23 @@ pmv_roce_resend_acked(const struct pmv_roce_worker *w, struct pmv_roce_qp *qp, s
 	}
 }
 
+/* How many may overtake a packet before it is lost. While no round trip is measured, no probe will
+ * ask for the last packets of a burst, which few pass: one is enough then, as for a sender that
+ * goes back. */
+static inline uint32_t
+pmv_roce_resend_late(const struct pmv_roce_qp *qp)
+{
+	return qp->retry.srtt_ticks != 0 ? PMV_ROCE_SCOREBOARD_LATER : 0;
+}
+
 /* The peer has nothing behind una: what should have come and did not is lost. */
 static inline void
 pmv_roce_resend_judge(struct pmv_roce_qp *qp)
 {
 	if (!pmv_roce_resend_can(qp) || !qp->sel->sent.gap)
 		return;
-	pmv_roce_scoreboard_judge(&qp->sel->sent, qp->win.una, qp->win.end);
+	pmv_roce_scoreboard_judge(
+		&qp->sel->sent, qp->win.una, qp->win.end, pmv_roce_resend_late(qp));
 	pmv_roce_resend_count(qp);
 }
 

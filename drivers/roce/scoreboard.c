@@ -70,7 +70,8 @@ pmv_roce_scoreboard_held(struct pmv_roce_scoreboard *s, struct pmv_psn una, stru
 }
 
 uint32_t
-pmv_roce_scoreboard_judge(struct pmv_roce_scoreboard *s, struct pmv_psn una, struct pmv_psn end)
+pmv_roce_scoreboard_judge(
+	struct pmv_roce_scoreboard *s, struct pmv_psn una, struct pmv_psn end, uint32_t late)
 {
 	uint32_t nb = span(una, end);
 
@@ -79,10 +80,8 @@ pmv_roce_scoreboard_judge(struct pmv_roce_scoreboard *s, struct pmv_psn una, str
 		uint32_t i = INDEX(pmv_psn_add(una, k));
 
 		if (s->psn[i].mark == PMV_ROCE_SCOREBOARD_OUT &&
-			(int32_t)(s->newest - s->psn[i].order) >
-				(int32_t)PMV_ROCE_SCOREBOARD_LATER) {
+			(int32_t)(s->newest - s->psn[i].order) > (int32_t)late)
 			pmv_roce_scoreboard_mark(s, i, PMV_ROCE_SCOREBOARD_LOST);
-		}
 		s->gap = s->gap || s->psn[i].mark != PMV_ROCE_SCOREBOARD_OUT;
 	}
 	return s->nb_lost;

@@ -99,10 +99,10 @@ void pmv_roce_scoreboard_acked(
 uint32_t pmv_roce_scoreboard_held(struct pmv_roce_scoreboard *s, struct pmv_psn una,
 	struct pmv_psn end, const struct pmv_sack *sack);
 
-/* Marks what is lost by now between una and end (at most the size apart). Returns how many are to
- * be sent again. */
+/* Marks what is lost by now between una and end (at most the size apart): more than `late` that
+ * were sent after it have arrived. Returns how many are to be sent again. */
 uint32_t pmv_roce_scoreboard_judge(
-	struct pmv_roce_scoreboard *s, struct pmv_psn una, struct pmv_psn end);
+	struct pmv_roce_scoreboard *s, struct pmv_psn una, struct pmv_psn end, uint32_t late);
 
 /* The first lost packet at or behind una. False: none. */
 bool pmv_roce_scoreboard_next(const struct pmv_roce_scoreboard *s, struct pmv_psn una,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
  * Selective repeat: what an RC queue pair has more when its peer is one of ours and both agreed
- * (pmv_set_ece()). Towards everybody else a QP goes back to the gap and sends all again, and none
+ * (PMV_QP_ECE). Towards everybody else a QP goes back to the gap and sends all again, and none
  * of this exists. Here is its memory; the receiving half is sequencer.h, the sending one resend.h.
  */
 #ifndef PMV_ROCE_SELECTIVE_H

@@ -52,6 +52,12 @@ assert_next(uint32_t una, uint32_t end, int want)
 		assert_int_equal(psn.v, at((uint32_t)want).v);
 }
 
+static uint32_t
+judge(uint32_t una, uint32_t end)
+{
+	return pmv_roce_scoreboard_judge(&sb, at(una), at(end), PMV_ROCE_SCOREBOARD_LATER);
+}
+
 static void
 judge__a_hole_is_lost_once_enough_later_ones_are_here(void **state)
 {
@@ -59,19 +65,19 @@ judge__a_hole_is_lost_once_enough_later_ones_are_here(void **state)
 
 	send_all(8);
 	pmv_roce_scoreboard_held(&sb, at(0), at(8), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(8)), 0); /* may be reordering */
+	assert_int_equal(judge(0, 8), 0); /* may be reordering */
 	s = map_of(0, ".xx");
 	pmv_roce_scoreboard_held(&sb, at(0), at(8), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(8)), 0);
+	assert_int_equal(judge(0, 8), 0);
 	s = map_of(0, ".xxx");
 	pmv_roce_scoreboard_held(&sb, at(0), at(8), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(8)), 1);
+	assert_int_equal(judge(0, 8), 1);
 	assert_next(0, 8, 0);
 	/* told again: still one */
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(8)), 1);
+	assert_int_equal(judge(0, 8), 1);
 	pmv_roce_scoreboard_sent(&sb, at(0));
 	assert_next(0, 8, -1);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(8)), 0);
+	assert_int_equal(judge(0, 8), 0);
 }
 
 static void
@@ -81,7 +87,7 @@ judge__several_holes_in_one_report(void **state)
 
 	send_all(16);
 	pmv_roce_scoreboard_held(&sb, at(0), at(16), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(16)), 4);
+	assert_int_equal(judge(0, 16), 4);
 	for (int i = 0; i < 4; i++) {
 		static const int want[] = { 0, 1, 3, 6 };
 
@@ -99,16 +105,16 @@ judge__a_lost_repair_is_noticed(void **state)
 
 	send_all(8);
 	pmv_roce_scoreboard_held(&sb, at(0), at(8), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(8)), 1);
+	assert_int_equal(judge(0, 8), 1);
 	pmv_roce_scoreboard_sent(&sb, at(0));
 	for (uint32_t i = 8; i < 12; i++)
 		pmv_roce_scoreboard_sent(&sb, at(i));
 	s = map_of(0, ".xxxxxxxxx");
 	pmv_roce_scoreboard_held(&sb, at(0), at(12), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(12)), 0);
+	assert_int_equal(judge(0, 12), 0);
 	s = map_of(0, ".xxxxxxxxxx");
 	pmv_roce_scoreboard_held(&sb, at(0), at(12), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(12)), 1);
+	assert_int_equal(judge(0, 12), 1);
 	assert_next(0, 12, 0);
 }
 
@@ -119,12 +125,12 @@ acked__takes_marks_along(void **state)
 
 	send_all(11);
 	pmv_roce_scoreboard_held(&sb, at(0), at(11), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(11)), 3);
+	assert_int_equal(judge(0, 11), 3);
 	pmv_roce_scoreboard_acked(&sb, at(0), at(1)); /* the first was only late */
 	assert_int_equal(sb.nb_lost, 2);
 	assert_next(1, 11, 1);
 	pmv_roce_scoreboard_acked(&sb, at(1), at(11));
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(11), at(11)), 0);
+	assert_int_equal(judge(11, 11), 0);
 	assert_false(sb.gap);
 }
 
@@ -135,11 +141,10 @@ probed__finds_the_rest_of_a_lost_end(void **state)
 	send_all(4);
 	pmv_roce_scoreboard_probed(&sb, at(0));
 	pmv_roce_scoreboard_acked(&sb, at(0), at(1));
-	assert_int_equal(
-		pmv_roce_scoreboard_judge(&sb, at(1), at(4)), 0); /* another copy's answer */
+	assert_int_equal(judge(1, 4), 0); /* another copy's answer */
 	pmv_roce_scoreboard_answered(&sb);
 	assert_true(sb.gap);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(1), at(4)), 3);
+	assert_int_equal(judge(1, 4), 3);
 }
 
 static void
@@ -149,11 +154,11 @@ forget__nothing_is_lost_or_held(void **state)
 
 	send_all(6);
 	pmv_roce_scoreboard_held(&sb, at(0), at(6), &s);
-	pmv_roce_scoreboard_judge(&sb, at(0), at(6));
+	judge(0, 6);
 	pmv_roce_scoreboard_forget(&sb, at(0), at(6));
 	assert_int_equal(sb.nb_lost, 0);
 	assert_false(sb.gap);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(6)), 0);
+	assert_int_equal(judge(0, 6), 0);
 }
 
 /* A map with bits for packets that were never sent, and more than the board holds. */
@@ -165,7 +170,7 @@ held__beyond_what_was_sent_is_ignored(void **state)
 	memset(&s, 0xff, sizeof(s));
 	send_all(5);
 	pmv_roce_scoreboard_held(&sb, at(0), at(5), &s);
-	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(5)), 1);
+	assert_int_equal(judge(0, 5), 1);
 	assert_next(0, 5, 0);
 	assert_next(0, 0, -1);
 }
@@ -204,7 +209,7 @@ rounds__random(void **state)
 					pmv_sack_set(&s, i - una - 1);
 			}
 			pmv_roce_scoreboard_held(&sb, at(una), at(nb), &s);
-			pmv_roce_scoreboard_judge(&sb, at(una), at(nb));
+			judge(una, nb);
 			if (una < nb && !pmv_roce_scoreboard_next(&sb, at(una), at(nb), &psn)) {
 				pmv_roce_scoreboard_probed(&sb, at(una));
 				pmv_roce_scoreboard_answered(&sb);
@@ -227,11 +232,33 @@ rounds__random(void **state)
 	}
 }
 
+/* Without tolerance one later packet is enough; a packet that went out again after it is not lost.
+ */
+static void
+judge__none_may_be_late(void **state)
+{
+	struct pmv_sack s = map_of(0, ".x..");
+
+	(void)state;
+	send_all(4);
+	assert_int_equal(pmv_roce_scoreboard_held(&sb, at(0), at(4), &s), 1);
+	assert_int_equal(judge(0, 4), 0);
+	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(4), 0), 1);
+	assert_next(0, 4, 0);
+	pmv_roce_scoreboard_sent(&sb, at(0));
+	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(4), 0), 0);
+	s = map_of(0, ".x.x");
+	assert_int_equal(pmv_roce_scoreboard_held(&sb, at(0), at(4), &s), 1);
+	assert_int_equal(pmv_roce_scoreboard_judge(&sb, at(0), at(4), 0), 1);
+	assert_next(0, 4, 2);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(judge__a_hole_is_lost_once_enough_later_ones_are_here),
+		cmocka_unit_test(judge__none_may_be_late),
 		cmocka_unit_test(judge__several_holes_in_one_report),
 		cmocka_unit_test(judge__a_lost_repair_is_noticed),
 		cmocka_unit_test(acked__takes_marks_along),
