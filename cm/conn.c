@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cm/conn_msg.h"
+#include "cm/ece.h"
 #include "cm/id.h"
 #include "cm/limits.h"
 
@@ -461,6 +462,16 @@ pmv_cm_conn_input(struct pmv_cm_id *id, enum pmv_cm_input input, const struct pm
 	return 0;
 }
 
+struct pmv_ece
+pmv_cm_conn_ece(const struct pmv_cm_id *id)
+{
+	const struct pmv_cm_conn *conn = &id->conn;
+
+	return conn->av.dev == NULL ? (struct pmv_ece){ 0, 0 }
+				    : pmv_cm_ece_common(conn->av.dev->facts.ece,
+					      pmv_cm_ece_common(conn->ece_said, conn->ece_heard));
+}
+
 bool
 pmv_cm_conn_takes(const struct pmv_cm_id *id, enum pmv_cm_input input)
 {
@@ -487,6 +498,8 @@ pmv_cm_conn_begin(struct pmv_cm_id *id, bool active)
 	conn->remote_comm_id = 0;
 	conn->remote_guid = 0;
 	conn->remote_qpn = 0;
+	conn->ece_said = (struct pmv_ece){ 0, 0 };
+	conn->ece_heard = (struct pmv_ece){ 0, 0 };
 	conn->attempt++;
 	conn->rq_psn = (uint32_t)pmv_random_next64(&cm->random) & PMV_PSN_MASK;
 	conn->tid = pmv_random_next64(&cm->random) << 32 | conn->local_comm_id;

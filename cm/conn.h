@@ -49,6 +49,8 @@ struct pmv_cm_conn {
 	uint8_t flow_control;
 	uint8_t srq; /* of our QP */
 	uint8_t peer_srq;
+	struct pmv_ece ece_said;  /* by our REQ or REP */
+	struct pmv_ece ece_heard; /* from the peer's REQ or REP */
 	uint8_t hold_code; /* response timeout code after which the peer repeats what we rejected */
 	uint8_t ack_timeout;           /* code for our QP */
 	uint8_t req_ack_timeout;       /* Local ACK Timeout of the REQ: bounds the time-wait */
@@ -76,6 +78,10 @@ struct pmv_cm_conn_arg {
 /* @return 0; for a user's input the errno of the state machine. */
 int pmv_cm_conn_input(
 	struct pmv_cm_id *id, enum pmv_cm_input input, const struct pmv_cm_conn_arg *arg);
+
+/* What both ends and the device agree on: the QP goes to RTR with it. Zero before both messages are
+ * there. */
+struct pmv_ece pmv_cm_conn_ece(const struct pmv_cm_id *id);
 
 /* The state machine would take the input. */
 bool pmv_cm_conn_takes(const struct pmv_cm_id *id, enum pmv_cm_input input);

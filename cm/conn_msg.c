@@ -55,8 +55,10 @@ pmv_cm_conn_msg_req(struct pmv_cm_id *id)
 		.tid = conn->tid,
 		.private_bytes = conn->private_len,
 		.private_data = conn->private_data,
+		.attr_mod = conn->ece_said.options,
 		.req = {
 			.local_comm_id = conn->local_comm_id,
+			.ece_vendor_id = conn->ece_said.vendor_id,
 			.service_id = pmv_cm_service_id(id->ps, id->dst_port),
 			.local_ca_guid = conn->av.dev->facts.node_guid,
 			.local_qpn = conn->local_qpn,
@@ -90,9 +92,11 @@ pmv_cm_conn_msg_rep(struct pmv_cm_id *id)
 		.tid = conn->tid,
 		.private_bytes = conn->private_len,
 		.private_data = conn->private_data,
+		.attr_mod = conn->ece_said.options,
 		.rep = {
 			.local_comm_id = conn->local_comm_id,
 			.remote_comm_id = conn->remote_comm_id,
+			.ece_vendor_id = conn->ece_said.vendor_id,
 			.local_qpn = conn->local_qpn,
 			.starting_psn = conn->rq_psn,
 			.responder_resources = conn->responder_resources,

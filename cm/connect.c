@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cm/ece.h"
 #include "cm/id.h"
 #include "cm/ip_hdr.h"
 #include "cm/limits.h"
@@ -152,23 +153,52 @@ connect_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 	conn->private_len = (uint8_t)(PMV_CM_IP_HDR_BYTES + p->private_data_len);
 }
 
-int
-pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
+/* What the REQ says: of our own vendor never more than the device can do, of another one what the
+ * program says. */
+static struct pmv_ece
+connect_ece(const struct pmv_cm_id *id, const struct pmv_ece *asked)
+{
+	struct pmv_ece own = id->conn.av.dev->facts.ece;
+
+	if (asked == NULL)
+		return own;
+	return asked->vendor_id == own.vendor_id ? pmv_cm_ece_common(*asked, own) : *asked;
+}
+
+static int
+do_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param, const struct pmv_ece *ece,
+	const char *call)
 {
 	const struct pmv_cm_conn_param *p = param != NULL ? param : &param_default;
 	const char *why;
-	int err = pmv_cm_id_check(id, "cm_connect");
+	int err = pmv_cm_id_check(id, call);
 
 	if (err != 0)
 		return err;
 	why = connect_why_not(id, p);
+	if (why == NULL && ece != NULL && !pmv_cm_ece_ok(*ece))
+		why = "ece.vendor_id is above 24 bits, or 0 with options";
 	if (why != NULL)
-		return refuse("cm_connect", why);
+		return refuse(call, why);
 	err = pmv_cm_conn_begin(id, true);
 	if (err != 0)
-		return pmv_log_refuse(err, "cm_connect: id: no communication ID is free");
+		return pmv_log_refuse(err, "%s: id: no communication ID is free", call);
 	connect_fill(id, p);
+	id->conn.ece_said = connect_ece(id, ece);
 	return pmv_cm_conn_input(id, PMV_CM_IN_CONNECT, NULL);
+}
+
+int
+pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
+{
+	return do_connect(id, param, NULL, "cm_connect");
+}
+
+int
+pmv_cm_connect_ece(
+	struct pmv_cm_id *id, const struct pmv_cm_conn_param *param, const struct pmv_ece *ece)
+{
+	return do_connect(id, param, ece, "cm_connect_ece");
 }
 
 /* ---- Accept, reject, disconnect ---- */
@@ -213,20 +243,63 @@ accept_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 	conn->private_len = p->private_data_len;
 }
 
-int
-pmv_cm_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
+/* What the REP says: of our own vendor what both can do, of another one what the program answers.
+ */
+static struct pmv_ece
+accept_ece(const struct pmv_cm_id *id, const struct pmv_ece *asked)
+{
+	struct pmv_ece own = id->conn.av.dev->facts.ece;
+	struct pmv_ece heard = id->conn.ece_heard;
+
+	if (asked == NULL)
+		return pmv_cm_ece_common(own, heard);
+	return asked->vendor_id == own.vendor_id
+		       ? pmv_cm_ece_common(*asked, pmv_cm_ece_common(own, heard))
+		       : *asked;
+}
+
+/* A vendor that was not offered ends the connection at a peer that uses librdmacm. */
+static const char *
+accept_ece_why_not(const struct pmv_cm_id *id, const struct pmv_ece *ece)
+{
+	if (!pmv_cm_ece_ok(*ece))
+		return "ece.vendor_id is above 24 bits, or 0 with options";
+	if (ece->vendor_id != 0 && ece->vendor_id != id->conn.ece_heard.vendor_id)
+		return "ece.vendor_id is not the one that the request offers";
+	return NULL;
+}
+
+static int
+do_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param, const struct pmv_ece *ece,
+	const char *call)
 {
 	const struct pmv_cm_conn_param *p = param != NULL ? param : &param_default;
 	const char *why;
-	int err = pmv_cm_id_check(id, "cm_accept");
+	int err = pmv_cm_id_check(id, call);
 
 	if (err != 0)
 		return err;
 	why = accept_why_not(id, p);
+	if (why == NULL && ece != NULL)
+		why = accept_ece_why_not(id, ece);
 	if (why != NULL)
-		return refuse("cm_accept", why);
+		return refuse(call, why);
 	accept_fill(id, p);
+	id->conn.ece_said = accept_ece(id, ece);
 	return pmv_cm_conn_input(id, PMV_CM_IN_ACCEPT, NULL);
+}
+
+int
+pmv_cm_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param)
+{
+	return do_accept(id, param, NULL, "cm_accept");
+}
+
+int
+pmv_cm_accept_ece(
+	struct pmv_cm_id *id, const struct pmv_cm_conn_param *param, const struct pmv_ece *ece)
+{
+	return do_accept(id, param, ece, "cm_accept_ece");
 }
 
 int

@@ -36,6 +36,8 @@ pmv_cm_event_queue(struct pmv_cm_id *id, enum pmv_cm_event_slot slot, enum pmv_c
 	};
 	if (param != NULL)
 		node->event.param = *param;
+	if (type == PMV_CM_EVENT_CONNECT_REQUEST || type == PMV_CM_EVENT_ESTABLISHED)
+		node->event.ece = id->conn.ece_heard;
 	node->state = PMV_CM_EVENT_QUEUED;
 	TAILQ_INSERT_TAIL(&id->cm->events, node, link);
 }

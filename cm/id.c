@@ -226,6 +226,12 @@ pmv_cm_id_device(const struct pmv_cm_id *id)
 	return id->dev != NULL ? id->dev->device : NULL;
 }
 
+struct pmv_ece
+pmv_cm_id_ece(const struct pmv_cm_id *id)
+{
+	return pmv_cm_conn_ece(id);
+}
+
 uint16_t
 pmv_cm_id_worker_hint(const struct pmv_cm_id *id)
 {

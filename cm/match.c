@@ -78,6 +78,7 @@ rep_store(struct pmv_cm_id *id, const struct pmv_cm_rx *rx)
 	conn->sq_psn = rep->starting_psn;
 	conn->rnr_retry = rep->rnr_retry_count;
 	conn->peer_srq = rep->srq;
+	conn->ece_heard = (struct pmv_ece){ rep->ece_vendor_id, rx->msg.attr_mod };
 	conn->flow_control = rep->flow_control;
 	if (rep->responder_resources < conn->initiator_depth)
 		conn->initiator_depth = rep->responder_resources;

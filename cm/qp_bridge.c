@@ -81,7 +81,10 @@ static uint32_t
 rtr_attr(const struct pmv_cm_id *id, struct pmv_qp_attr *attr)
 {
 	const struct pmv_cm_conn *conn = &id->conn;
+	uint32_t ece_mask;
 
+	attr->ece = pmv_cm_conn_ece(id);
+	ece_mask = attr->ece.vendor_id != 0 ? PMV_QP_ECE : 0;
 	attr->qp_state = PMV_QPS_RTR;
 	path_attr(&conn->av, &attr->ah_attr);
 	attr->path_mtu = conn->mtu;
@@ -91,7 +94,7 @@ rtr_attr(const struct pmv_cm_id *id, struct pmv_qp_attr *attr)
 	attr->min_rnr_timer = id->min_rnr_timer;
 	attr->qp_access_flags = access_flags(conn->responder_resources);
 	return PMV_QP_STATE | PMV_QP_AV | PMV_QP_PATH_MTU | PMV_QP_DEST_QPN | PMV_QP_RQ_PSN |
-	       PMV_QP_MAX_DEST_RD_ATOMIC | PMV_QP_MIN_RNR_TIMER | PMV_QP_ACCESS_FLAGS;
+	       PMV_QP_MAX_DEST_RD_ATOMIC | PMV_QP_MIN_RNR_TIMER | PMV_QP_ACCESS_FLAGS | ece_mask;
 }
 
 static uint32_t

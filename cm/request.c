@@ -142,6 +142,7 @@ conn_fill(struct pmv_cm_id *id, const struct pmv_cm_rx *rx)
 	conn->rnr_retry = req->rnr_retry_count;
 	conn->flow_control = req->flow_control;
 	conn->peer_srq = req->srq;
+	conn->ece_heard = (struct pmv_ece){ req->ece_vendor_id, rx->msg.attr_mod };
 	conn->req_ack_timeout = req->primary.local_ack_timeout;
 	conn->ack_timeout = req->primary.local_ack_timeout;
 	conn->peer_response_timeout = req->local_response_timeout;

@@ -102,7 +102,9 @@ struct pmv_cm_event {
 	int status;                     /**< 0, a negative errno, or the reason of a REJECTED */
 	struct pmv_cm_conn_param param; /**< CONNECT_REQUEST, ESTABLISHED, REJECTED: the peer's, as
 					   this side must see it */
-	uint64_t user_arg;              /**< USER */
+	struct pmv_ece ece; /**< CONNECT_REQUEST, ESTABLISHED: what the peer's REQ or REP
+			       says, as it came; what is agreed: pmv_cm_id_ece() */
+	uint64_t user_arg;  /**< USER */
 };
 
 /** @return 0 to go on; anything else destroys the id (not allowed for the listening id from
@@ -203,6 +205,16 @@ PMV_API int pmv_cm_destroy_qp(struct pmv_cm_id *id);
  * last attempt not given back; -ENOSPC no communication ID is free. */
 PMV_API int pmv_cm_connect(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param);
 
+/**
+ * The same, with what the REQ says about enhanced connection establishment (pmv_cm_connect() offers
+ * what the device can do). Of the device's own vendor no more than that goes out; another vendor's
+ * words travel as they are, and change nothing on the QP.
+ * @param ece  NULL: as pmv_cm_connect(); all zero: nothing is offered, the wire is plain RoCEv2
+ * @return as pmv_cm_connect(); -EINVAL also a vendor id above 24 bits, or options without a vendor.
+ */
+PMV_API int pmv_cm_connect_ece(
+	struct pmv_cm_id *id, const struct pmv_cm_conn_param *param, const struct pmv_ece *ece);
+
 /** @param backlog  requests not yet accepted or rejected, >= 1, 0 = 128; a full backlog stays
  * silent.
  * @return 0; -EINVAL not bound, or in use. */
@@ -213,6 +225,18 @@ PMV_API int pmv_cm_listen(struct pmv_cm_id *id, uint32_t backlog);
  * @return 0; -EINVAL no request (any more), no QP, private data too long, or rnr_retry_count above
  * 7. A failure later rejects the peer and raises CONNECT_ERROR. */
 PMV_API int pmv_cm_accept(struct pmv_cm_id *id, const struct pmv_cm_conn_param *param);
+
+/**
+ * The same, with what the REP answers about enhanced connection establishment (pmv_cm_accept()
+ * answers what the request offers and the device can do; a vendor that it does not know, with
+ * nothing).
+ * @param ece  NULL: as pmv_cm_accept(); all zero: nothing is agreed. Of the device's own vendor
+ * only what both can do goes out; another vendor's words travel as they are.
+ * @return as pmv_cm_accept(); -EINVAL also a vendor that the request does not offer, a vendor id
+ * above 24 bits, or options without a vendor.
+ */
+PMV_API int pmv_cm_accept_ece(
+	struct pmv_cm_id *id, const struct pmv_cm_conn_param *param, const struct pmv_ece *ece);
 
 /** @param reason  28 or 35. @return 0; -EINVAL another reason, private data too long, or no request
  * (any more). */
@@ -249,6 +273,9 @@ PMV_API void pmv_cm_id_set_context(struct pmv_cm_id *id, void *context);
 PMV_API void pmv_cm_id_set_handler(struct pmv_cm_id *id, pmv_cm_handler handler);
 PMV_API void pmv_cm_id_local_addr(const struct pmv_cm_id *id, struct sockaddr_storage *ret_addr);
 PMV_API void pmv_cm_id_peer_addr(const struct pmv_cm_id *id, struct sockaddr_storage *ret_addr);
+/** @return what both ends agreed on and the QP does, from ESTABLISHED on (the passive side: from
+ * accept on); zero before, and for plain RoCEv2 with go-back-N. */
+PMV_API struct pmv_ece pmv_cm_id_ece(const struct pmv_cm_id *id);
 /** CONNECT_REQUEST: the worker its REQ came in on, the best guess for the peer's data frames. */
 PMV_API uint16_t pmv_cm_id_worker_hint(const struct pmv_cm_id *id);
 

@@ -166,6 +166,7 @@ pmv_verbs_ctl_facts(struct pmv_ctl_channel *ch, struct pmv_verbs_ctl_facts *f)
 		.active_mtu = dev->active_mtu,
 		.max_rd_atomic = attr.max_rd_atomic,
 		.local_ack_delay = attr.local_ack_delay,
+		.ece = attr.ece,
 		.hop_limit = dev->param.hop_limit,
 		.vlan_pcp = dev->param.vlan_pcp,
 		.vlan_id = dev->param.vlan_id,

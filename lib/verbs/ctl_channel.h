@@ -39,6 +39,7 @@ struct pmv_verbs_ctl_facts {
 	uint8_t active_mtu; /* enum pmv_mtu */
 	uint8_t max_rd_atomic;
 	uint8_t local_ack_delay;
+	struct pmv_ece ece; /* what the device can agree on with a peer */
 	uint8_t hop_limit;
 	uint8_t vlan_pcp;
 	uint16_t vlan_id;       /* 0 = untagged */

@@ -115,8 +115,10 @@ cm_arguments__owner(void **state)
 	ROW(pmv_cm_create_qp(id, lab.pair.node[0].pd, lab.pair.node[0].worker[0], &init));
 	ROW(pmv_cm_destroy_qp(id));
 	ROW(pmv_cm_connect(id, NULL));
+	ROW(pmv_cm_connect_ece(id, NULL, NULL));
 	ROW(pmv_cm_listen(id, 1));
 	ROW(pmv_cm_accept(id, NULL));
+	ROW(pmv_cm_accept_ece(id, NULL, NULL));
 	ROW(pmv_cm_reject(id, NULL, 0, PMV_CM_REJ_CONSUMER_DEFINED));
 	ROW(pmv_cm_disconnect(id));
 	ROW(pmv_cm_set_service_type(id, 0));
@@ -145,8 +147,10 @@ cm_arguments__no_id(void **state)
 	ROW(pmv_cm_create_qp(NULL, lab.pair.node[0].pd, lab.pair.node[0].worker[0], &init));
 	ROW(pmv_cm_destroy_qp(NULL));
 	ROW(pmv_cm_connect(NULL, NULL));
+	ROW(pmv_cm_connect_ece(NULL, NULL, NULL));
 	ROW(pmv_cm_listen(NULL, 1));
 	ROW(pmv_cm_accept(NULL, NULL));
+	ROW(pmv_cm_accept_ece(NULL, NULL, NULL));
 	ROW(pmv_cm_reject(NULL, NULL, 0, PMV_CM_REJ_CONSUMER_DEFINED));
 	ROW(pmv_cm_disconnect(NULL));
 	ROW(pmv_cm_set_service_type(NULL, 0));
@@ -283,6 +287,7 @@ cm_arguments__connect(void **state)
 	const uint8_t data[200] = { 0 };
 	struct pmv_cm_conn_param p = { .private_data = data };
 	struct pmv_cm_id *fresh = cm_lab_id(&lab, 0), *id = routed();
+	const struct pmv_ece wide = { 1u << 24, 1 }, nameless = { 0, 1 };
 	static uint32_t taken[1u << 16];
 	uint32_t nb = 0;
 
@@ -302,6 +307,8 @@ cm_arguments__connect(void **state)
 	p.private_data = NULL;
 	ROW(private_data_len, 1, "private_data is NULL");
 #undef ROW
+	REFUSED(-EINVAL, "ece.vendor_id", pmv_cm_connect_ece(id, NULL, &wide));
+	REFUSED(-EINVAL, "ece.vendor_id", pmv_cm_connect_ece(id, NULL, &nameless));
 	while (nb < 1u << 16 &&
 		pmv_cm_comm_ids_alloc(&cm->comm_ids, &cm->random, id, &taken[nb]) == 0)
 		nb++;
@@ -322,6 +329,7 @@ static void
 cm_arguments__accept_and_reject(void **state)
 {
 	const uint8_t data[255] = { 0 };
+	const struct pmv_ece wide = { 1u << 24, 1 }, unasked = { PMV_ECE_VENDOR_ID, 1 };
 	struct pmv_cm_conn_param p = { .private_data = data };
 	uint8_t private_data[92];
 	struct pmv_cm_msg req;
@@ -343,6 +351,8 @@ cm_arguments__accept_and_reject(void **state)
 	REFUSED(-EINVAL, "rnr_retry_count", pmv_cm_accept(id, &p));
 	p = (struct pmv_cm_conn_param){ .private_data_len = 1 };
 	REFUSED(-EINVAL, "private_data is NULL", pmv_cm_accept(id, &p));
+	REFUSED(-EINVAL, "ece.vendor_id is above", pmv_cm_accept_ece(id, NULL, &wide));
+	REFUSED(-EINVAL, "ece.vendor_id is not", pmv_cm_accept_ece(id, NULL, &unasked));
 	REFUSED(-EINVAL, "reason", pmv_cm_reject(id, NULL, 0, 8));
 	REFUSED(-EINVAL, "len", pmv_cm_reject(id, data, 149, PMV_CM_REJ_CONSUMER_DEFINED));
 	REFUSED(-EINVAL, "private_data", pmv_cm_reject(id, NULL, 1, PMV_CM_REJ_CONSUMER_DEFINED));

@@ -127,6 +127,7 @@ note(struct cm_lab_side *s, const struct pmv_cm_event *e)
 	r->id = e->id;
 	r->status = e->status;
 	r->param = e->param;
+	r->ece = e->ece;
 	r->at = s->lab->pair.now;
 	if (e->param.private_data_len != 0)
 		memcpy(r->private_data, e->param.private_data, e->param.private_data_len);

@@ -21,6 +21,7 @@ struct cm_lab_event {
 	struct pmv_cm_id *id;
 	int status;
 	struct pmv_cm_conn_param param;
+	struct pmv_ece ece;
 	uint8_t private_data[256];
 	uint64_t at; /* ticks */
 };

@@ -179,6 +179,18 @@ parse__ece_vendor_id_spread(void **state)
 	assert_int_equal(back.rep.ece_vendor_id, 0x15b3);
 	assert_int_equal(back.attr_mod, 5);
 
+	/* a REQ has it in one piece, where older releases have reserved bytes */
+	memset(&m, 0, sizeof(m));
+	m.attr = PMV_CM_ATTR_REQ;
+	m.attr_mod = 0x80000001;
+	m.req.ece_vendor_id = 0x706d76;
+	assert_int_equal(pmv_cm_msg_build(&m, mad), 0);
+	assert_memory_equal(mad + 16, "\x00\x10\x00\x00\x80\x00\x00\x01", 8);
+	assert_memory_equal(d, "\0\0\0\0\0\x70\x6d\x76\0", 9);
+	assert_int_equal(pmv_cm_msg_parse(mad, sizeof(mad), &back), PMV_CM_MSG_OK);
+	assert_int_equal(back.req.ece_vendor_id, 0x706d76);
+	assert_true(back.attr_mod == 0x80000001);
+
 	memset(&m, 0, sizeof(m));
 	m.attr = PMV_CM_ATTR_SIDR_REP;
 	m.sidr_rep.ece_vendor_id = 0xabcdef;
