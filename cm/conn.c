@@ -463,13 +463,20 @@ pmv_cm_conn_input(struct pmv_cm_id *id, enum pmv_cm_input input, const struct pm
 }
 
 struct pmv_ece
+pmv_cm_conn_own_ece(const struct pmv_cm_id *id)
+{
+	const struct pmv_cm_dev *dev = id->conn.av.dev;
+
+	return dev != NULL && id->qp_type == PMV_QPT_RC ? dev->facts.ece : (struct pmv_ece){ 0, 0 };
+}
+
+struct pmv_ece
 pmv_cm_conn_ece(const struct pmv_cm_id *id)
 {
 	const struct pmv_cm_conn *conn = &id->conn;
 
-	return conn->av.dev == NULL ? (struct pmv_ece){ 0, 0 }
-				    : pmv_cm_ece_common(conn->av.dev->facts.ece,
-					      pmv_cm_ece_common(conn->ece_said, conn->ece_heard));
+	return pmv_cm_ece_common(
+		pmv_cm_conn_own_ece(id), pmv_cm_ece_common(conn->ece_said, conn->ece_heard));
 }
 
 bool

@@ -79,6 +79,9 @@ struct pmv_cm_conn_arg {
 int pmv_cm_conn_input(
 	struct pmv_cm_id *id, enum pmv_cm_input input, const struct pmv_cm_conn_arg *arg);
 
+/* What the id's QP could do beyond the standard: options are of RC. */
+struct pmv_ece pmv_cm_conn_own_ece(const struct pmv_cm_id *id);
+
 /* What both ends and the device agree on: the QP goes to RTR with it. Zero before both messages are
  * there. */
 struct pmv_ece pmv_cm_conn_ece(const struct pmv_cm_id *id);

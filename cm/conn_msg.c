@@ -67,7 +67,7 @@ pmv_cm_conn_msg_req(struct pmv_cm_id *id)
 			.initiator_depth = conn->initiator_depth,
 			.remote_response_timeout = code,
 			.local_response_timeout = code,
-			.transport = PMV_CM_TRANSPORT_RC,
+			.transport = pmv_cm_id_transport(id),
 			.flow_control = conn->flow_control,
 			.retry_count = conn->retry_count,
 			.rnr_retry_count = conn->rnr_retry_sent,

@@ -43,6 +43,19 @@ min_u8(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
+/* UC has neither READs and atomics nor repetition: those fields of its messages are zero. */
+static uint8_t
+rd_atomic_max(const struct pmv_cm_id *id)
+{
+	return id->qp_type == PMV_QPT_RC ? id->conn.av.dev->facts.max_rd_atomic : 0;
+}
+
+static uint8_t
+retries(const struct pmv_cm_id *id, uint8_t count)
+{
+	return id->qp_type == PMV_QPT_RC ? count : 0;
+}
+
 static const struct pmv_cm_conn_param param_default = {
 	.responder_resources = UINT8_MAX,
 	.initiator_depth = UINT8_MAX,
@@ -72,8 +85,8 @@ pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *wor
 		return refuse("cm_create_qp", "id has a QP");
 	if (pmv_worker_get_device(worker) != id->dev->device)
 		return refuse("cm_create_qp", "worker is of another device than id");
-	if (attr->qp_type != PMV_QPT_RC)
-		return refuse("cm_create_qp", "attr.qp_type is not RC");
+	if (attr->qp_type != id->qp_type)
+		return refuse("cm_create_qp", "attr.qp_type is not that of id");
 	err = pmv_create_qp(pd, worker, attr, &qp);
 	if (err != 0)
 		return err;
@@ -135,12 +148,12 @@ connect_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 
 	conn->local_qpn = pmv_qp_num(id->bridge.qp);
 	conn->mtu = facts->active_mtu;
-	conn->responder_resources = min_u8(p->responder_resources, facts->max_rd_atomic);
-	conn->initiator_depth = min_u8(p->initiator_depth, facts->max_rd_atomic);
+	conn->responder_resources = min_u8(p->responder_resources, rd_atomic_max(id));
+	conn->initiator_depth = min_u8(p->initiator_depth, rd_atomic_max(id));
 	conn->flow_control = p->flow_control != 0;
-	conn->retry_count = p->retry_count;
-	conn->rnr_retry_sent = p->rnr_retry_count;
-	conn->rnr_retry = p->rnr_retry_count; /* until the REP tells */
+	conn->retry_count = retries(id, p->retry_count);
+	conn->rnr_retry_sent = retries(id, p->rnr_retry_count);
+	conn->rnr_retry = conn->rnr_retry_sent; /* until the REP tells */
 	conn->srq = pmv_qp_get_srq(id->bridge.qp) != NULL;
 	conn->req_ack_timeout = pmv_cm_connect_ack_timeout(facts->local_ack_delay, lifetime);
 	conn->ack_timeout = conn->req_ack_timeout;
@@ -158,7 +171,7 @@ connect_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 static struct pmv_ece
 connect_ece(const struct pmv_cm_id *id, const struct pmv_ece *asked)
 {
-	struct pmv_ece own = id->conn.av.dev->facts.ece;
+	struct pmv_ece own = pmv_cm_conn_own_ece(id);
 
 	if (asked == NULL)
 		return own;
@@ -222,16 +235,15 @@ accept_why_not(const struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 static void
 accept_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 {
-	const struct pmv_verbs_ctl_facts *facts = &id->conn.av.dev->facts;
 	struct pmv_cm_conn *conn = &id->conn;
-	uint8_t max = facts->max_rd_atomic;
+	uint8_t max = rd_atomic_max(id);
 
 	conn->local_qpn = pmv_qp_num(id->bridge.qp);
 	/* Neither more than we can, nor more than the other side said. */
 	conn->responder_resources = min_u8(min_u8(p->responder_resources, max), conn->peer_depth);
 	conn->initiator_depth = min_u8(min_u8(p->initiator_depth, max), conn->peer_resources);
 	conn->flow_control = p->flow_control != 0;
-	conn->rnr_retry_sent = p->rnr_retry_count;
+	conn->rnr_retry_sent = retries(id, p->rnr_retry_count);
 	conn->srq = pmv_qp_get_srq(id->bridge.qp) != NULL;
 	if (id->options & PMV_CM_OPT_ACK_TIMEOUT)
 		conn->ack_timeout = id->ack_timeout;
@@ -248,7 +260,7 @@ accept_fill(struct pmv_cm_id *id, const struct pmv_cm_conn_param *p)
 static struct pmv_ece
 accept_ece(const struct pmv_cm_id *id, const struct pmv_ece *asked)
 {
-	struct pmv_ece own = id->conn.av.dev->facts.ece;
+	struct pmv_ece own = pmv_cm_conn_own_ece(id);
 	struct pmv_ece heard = id->conn.ece_heard;
 
 	if (asked == NULL)

@@ -58,10 +58,11 @@ pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *context,
 		return -EPERM;
 	if (ps != PMV_PS_TCP && ps != PMV_PS_UDP && ps != PMV_PS_IB)
 		return pmv_log_refuse(-EINVAL, "cm_create_id: ps 0x%x is no port space", ps);
-	if (ps != PMV_PS_TCP)
-		return pmv_log_refuse(-ENOTSUP, "cm_create_id: ps 0x%x is not PMV_PS_TCP", ps);
-	if (qp_type != PMV_QPT_RC)
-		return pmv_log_refuse(-ENOTSUP, "cm_create_id: qp_type %d is not RC", qp_type);
+	if (ps == PMV_PS_UDP)
+		return pmv_log_refuse(-ENOTSUP, "cm_create_id: ps 0x%x is PMV_PS_UDP", ps);
+	if (qp_type != PMV_QPT_RC && qp_type != PMV_QPT_UC)
+		return pmv_log_refuse(
+			-ENOTSUP, "cm_create_id: qp_type %d is neither RC nor UC", qp_type);
 	err = pmv_cm_id_alloc(cm, &id);
 	if (err != 0)
 		return pmv_log_refuse(err, "cm_create_id: cm: %s",
@@ -69,6 +70,7 @@ pmv_cm_create_id(struct pmv_cm *cm, pmv_cm_handler handler, void *context,
 	id->handler = handler;
 	id->context = context;
 	id->ps = ps;
+	id->qp_type = (uint8_t)qp_type;
 	*ret_id = id;
 	return 0;
 }

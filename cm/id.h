@@ -42,6 +42,7 @@ struct pmv_cm_id {
 	uint8_t min_rnr_timer;
 	uint8_t response_timeout;
 	uint8_t cm_retries;
+	uint8_t qp_type;             /* enum pmv_qp_type, of its QP: RC or UC */
 	uint16_t ps;                 /* enum pmv_cm_port_space */
 	bool destroyed;              /* the application has let go */
 	bool taken;                  /* passive: the application has got the CONNECT_REQUEST */
@@ -106,6 +107,13 @@ void pmv_cm_id_bury(struct pmv_cm *cm, uint32_t nb, bool force);
 
 /* The device goes: the id loses it and gets DEVICE_REMOVAL. */
 void pmv_cm_id_lose_device(struct pmv_cm_id *id);
+
+/* What REQs of the id, or to it, have as transport service type (IBTA vol. 1, 12.6.5). */
+static inline enum pmv_cm_transport
+pmv_cm_id_transport(const struct pmv_cm_id *id)
+{
+	return id->qp_type == PMV_QPT_UC ? PMV_CM_TRANSPORT_UC : PMV_CM_TRANSPORT_RC;
+}
 
 /* Checks that every call makes. @return 0; -EINVAL; -EPERM another thread's; both were logged. */
 int pmv_cm_id_check(const struct pmv_cm_id *id, const char *call);

@@ -76,7 +76,8 @@ rep_store(struct pmv_cm_id *id, const struct pmv_cm_rx *rx)
 	conn->remote_guid = rep->local_ca_guid;
 	conn->remote_qpn = rep->local_qpn;
 	conn->sq_psn = rep->starting_psn;
-	conn->rnr_retry = rep->rnr_retry_count;
+	if (id->qp_type == PMV_QPT_RC)
+		conn->rnr_retry = rep->rnr_retry_count;
 	conn->peer_srq = rep->srq;
 	conn->ece_heard = (struct pmv_ece){ rep->ece_vendor_id, rx->msg.attr_mod };
 	conn->flow_control = rep->flow_control;

@@ -40,8 +40,8 @@ pmv_cm_qp_bridge_is_idle(const struct pmv_cm_id *id)
 	return id->bridge.step == 0 && id->bridge.todo == 0;
 }
 
-/* READs and atomics of the peer are allowed if we have said that we serve any; before the
- * connection agrees on that, anything goes (INIT takes no packet). */
+/* READs and atomics of the peer are allowed if we have said that we serve any, which a UC QP never
+ * does; before the connection agrees on that, anything goes (INIT takes no packet). */
 static uint32_t
 access_flags(uint8_t responder_resources)
 {
@@ -50,12 +50,12 @@ access_flags(uint8_t responder_resources)
 }
 
 static uint32_t
-init_attr(struct pmv_qp_attr *attr)
+init_attr(const struct pmv_cm_id *id, struct pmv_qp_attr *attr)
 {
 	attr->qp_state = PMV_QPS_INIT;
 	attr->pkey_index = 0;
 	attr->port_num = QP_PORT;
-	attr->qp_access_flags = access_flags(1);
+	attr->qp_access_flags = access_flags(id->qp_type == PMV_QPT_RC);
 	return PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_ACCESS_FLAGS;
 }
 
@@ -81,20 +81,22 @@ static uint32_t
 rtr_attr(const struct pmv_cm_id *id, struct pmv_qp_attr *attr)
 {
 	const struct pmv_cm_conn *conn = &id->conn;
-	uint32_t ece_mask;
+	uint32_t mask = PMV_QP_STATE | PMV_QP_AV | PMV_QP_PATH_MTU | PMV_QP_DEST_QPN |
+			PMV_QP_RQ_PSN | PMV_QP_ACCESS_FLAGS;
 
-	attr->ece = pmv_cm_conn_ece(id);
-	ece_mask = attr->ece.vendor_id != 0 ? PMV_QP_ECE : 0;
 	attr->qp_state = PMV_QPS_RTR;
 	path_attr(&conn->av, &attr->ah_attr);
 	attr->path_mtu = conn->mtu;
 	attr->dest_qp_num = conn->remote_qpn;
 	attr->rq_psn = conn->rq_psn;
+	attr->qp_access_flags = access_flags(conn->responder_resources);
+	if (id->qp_type != PMV_QPT_RC)
+		return mask;
 	attr->max_dest_rd_atomic = conn->responder_resources;
 	attr->min_rnr_timer = id->min_rnr_timer;
-	attr->qp_access_flags = access_flags(conn->responder_resources);
-	return PMV_QP_STATE | PMV_QP_AV | PMV_QP_PATH_MTU | PMV_QP_DEST_QPN | PMV_QP_RQ_PSN |
-	       PMV_QP_MAX_DEST_RD_ATOMIC | PMV_QP_MIN_RNR_TIMER | PMV_QP_ACCESS_FLAGS | ece_mask;
+	attr->ece = pmv_cm_conn_ece(id);
+	return mask | PMV_QP_MAX_DEST_RD_ATOMIC | PMV_QP_MIN_RNR_TIMER |
+	       (attr->ece.vendor_id != 0 ? PMV_QP_ECE : 0);
 }
 
 static uint32_t
@@ -104,6 +106,8 @@ rts_attr(const struct pmv_cm_id *id, struct pmv_qp_attr *attr)
 
 	attr->qp_state = PMV_QPS_RTS;
 	attr->sq_psn = conn->sq_psn;
+	if (id->qp_type != PMV_QPT_RC)
+		return PMV_QP_STATE | PMV_QP_SQ_PSN;
 	attr->timeout = conn->ack_timeout;
 	attr->retry_cnt = conn->retry_count;
 	attr->rnr_retry = conn->rnr_retry;
@@ -135,7 +139,7 @@ submit(struct pmv_cm_id *id, uint8_t step)
 	memset(&b->op, 0, sizeof(b->op));
 	switch (step) {
 	case PMV_CM_QP_INIT:
-		mask = init_attr(&attr);
+		mask = init_attr(id, &attr);
 		break;
 	case PMV_CM_QP_RTR:
 		mask = rtr_attr(id, &attr);

@@ -93,7 +93,7 @@ listener_for(const struct pmv_cm_rx *rx, struct pmv_cm_ip_hdr *ret_hdr)
 		pmv_cm_reply_rej(rx, PMV_CM_REASON_CONSUMER, NULL, 0);
 		return NULL;
 	}
-	if (req->transport != PMV_CM_TRANSPORT_RC) {
+	if (req->transport != pmv_cm_id_transport(listener)) {
 		pmv_cm_reply_rej(rx, PMV_CM_REASON_INVALID_TRANSPORT, NULL, 0);
 		return NULL;
 	}
@@ -136,10 +136,12 @@ conn_fill(struct pmv_cm_id *id, const struct pmv_cm_rx *rx)
 	conn->remote_qpn = req->local_qpn;
 	conn->sq_psn = req->starting_psn;
 	conn->mtu = req->mtu;
-	conn->peer_resources = req->responder_resources;
-	conn->peer_depth = req->initiator_depth;
-	conn->retry_count = req->retry_count;
-	conn->rnr_retry = req->rnr_retry_count;
+	if (id->qp_type == PMV_QPT_RC) {
+		conn->peer_resources = req->responder_resources;
+		conn->peer_depth = req->initiator_depth;
+		conn->retry_count = req->retry_count;
+		conn->rnr_retry = req->rnr_retry_count;
+	}
 	conn->flow_control = req->flow_control;
 	conn->peer_srq = req->srq;
 	conn->ece_heard = (struct pmv_ece){ req->ece_vendor_id, rx->msg.attr_mod };
@@ -158,6 +160,7 @@ id_fill(struct pmv_cm_id *id, struct pmv_cm_id *listener, const struct pmv_cm_rx
 	id->handler = listener->handler;
 	id->context = listener->context;
 	id->ps = listener->ps;
+	id->qp_type = listener->qp_type;
 	id->phase = PMV_CM_PH_REQUEST;
 	id->dev = rx->dev;
 	id->v4 = hdr->ip_version == 4;

@@ -82,6 +82,7 @@ enum pmv_cm_rej_reason {
 	PMV_CM_REJ_VENDOR_OPTION = 35,
 };
 
+/** Of a UC id depths and retry counts have no effect, and are 0 in events. */
 struct pmv_cm_conn_param {
 	const void *private_data; /**< copied; NULL with length 0 */
 	uint8_t private_data_len; /**< in events: the message's whole private area, zero-padded */
@@ -146,7 +147,10 @@ PMV_API uint32_t pmv_cm_poll_at(struct pmv_cm *cm, uint64_t now);
 
 /**
  * @param handler  NULL: events come through pmv_cm_get_event()
- * @param qp_type  PMV_QPT_RC with PMV_PS_TCP
+ * @param ps       PMV_PS_TCP or PMV_PS_IB: each has ports of its own
+ * @param qp_type  PMV_QPT_RC or PMV_QPT_UC: of the id's QP, and of the QPs that ask a listener (a
+ * request of the other type is rejected with reason 9). Linux's librdmacm connects UC in PMV_PS_IB
+ * only.
  * @return 0; -EINVAL no port space; -ENOTSUP a port space or QP type that is not there; -ENOSPC
  * id_max is reached; -ENOMEM.
  */
@@ -186,8 +190,8 @@ PMV_API int pmv_cm_resolve_route(struct pmv_cm_id *id, uint32_t timeout_ms);
 /**
  * Creates a QP on a worker of the id's device and brings it to INIT; from here on the CM moves it.
  * @param attr  cap is written back. @return as pmv_create_qp(); -EINVAL state, a worker of another
- * device, a type that is not RC, or the id has a QP (also one whose destruction another lcore has
- * not committed yet).
+ * device, a type that is not the id's, or the id has a QP (also one whose destruction another lcore
+ * has not committed yet).
  */
 PMV_API int pmv_cm_create_qp(struct pmv_cm_id *id, struct pmv_pd *pd, struct pmv_worker *worker,
 	struct pmv_qp_init_attr *attr);

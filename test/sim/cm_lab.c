@@ -83,7 +83,7 @@ cm_lab_qp(struct cm_lab *lab, struct pmv_cm_id *id)
 	struct pmv_qp_init_attr init = { .send_cq = node->cq[0],
 		.recv_cq = node->cq[0],
 		.srq = lab->srq[side],
-		.qp_type = PMV_QPT_RC,
+		.qp_type = lab->qp_type,
 		.cap = { .max_send_wr = 16,
 			.max_recv_wr = 16,
 			.max_send_sge = 1,
@@ -134,6 +134,7 @@ note(struct cm_lab_side *s, const struct pmv_cm_event *e)
 	s->nb_ev++;
 	if (e->event == PMV_CM_EVENT_CONNECT_REQUEST) {
 		assert_non_null(e->listen_id);
+		s->listener = e->listen_id;
 		assert_true(s->nb_ids < CM_LAB_IDS);
 		s->ids[s->nb_ids++] = e->id;
 	}
@@ -193,6 +194,8 @@ cm_lab_open(struct cm_lab *lab, const struct cm_lab_param *param)
 
 	memset(lab, 0, sizeof(*lab));
 	lab->step_us = 10;
+	lab->ps = PMV_PS_TCP;
+	lab->qp_type = PMV_QPT_RC;
 	lab->use_ring = param->use_ring;
 	pmv_test_pair_open(&lab->pair, &pp);
 	for (int side = 0; side < 2; side++) {
@@ -349,8 +352,8 @@ cm_lab_id(struct cm_lab *lab, int side)
 	struct cm_lab_side *s = &lab->s[side];
 	struct pmv_cm_id *id;
 
-	assert_int_equal(pmv_cm_create_id(s->cm, lab->use_ring ? NULL : handler, s, PMV_PS_TCP,
-				 PMV_QPT_RC, &id),
+	assert_int_equal(pmv_cm_create_id(s->cm, lab->use_ring ? NULL : handler, s, lab->ps,
+				 lab->qp_type, &id),
 		0);
 	return id;
 }

@@ -46,6 +46,7 @@ struct cm_lab_side {
 	uint32_t nb_ev;
 	struct pmv_cm_id *ids[CM_LAB_IDS]; /* made by CONNECT_REQUEST */
 	uint32_t nb_ids;
+	struct pmv_cm_id *listener; /* of the last CONNECT_REQUEST */
 	struct cm_lab_frame sent[CM_LAB_SENT];
 	uint32_t nb_sent;
 	uint64_t drop[0x20]; /* by attribute ID: bit i = the i-th message of that kind is lost */
@@ -69,8 +70,10 @@ struct cm_lab {
 	struct pmv_test_pair pair;
 	struct cm_lab_side s[2];
 	bool use_ring;
-	struct pmv_srq *srq[2]; /* of the QPs that cm_lab_qp() makes; NULL: none */
-	bool stopped[2];        /* the CM of that side is not polled: the process hangs */
+	enum pmv_cm_port_space ps; /* of ids that the lab makes; PMV_PS_TCP at first */
+	enum pmv_qp_type qp_type;  /* likewise, and of their QPs; RC at first */
+	struct pmv_srq *srq[2];    /* of the QPs that cm_lab_qp() makes; NULL: none */
+	bool stopped[2];           /* the CM of that side is not polled: the process hangs */
 	uint32_t step_us;
 };
 

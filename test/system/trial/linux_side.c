@@ -205,7 +205,7 @@ accept_client(struct pmv_trial *t, struct rdma_conn_param *param)
 	return complain("accept", rdma_accept(side.id, param));
 }
 
-/* The data queue pair goes where the connection goes: by hand, since rdma_cm connects RC only. */
+/* The data queue pair goes where the connection goes: by hand, beside it. */
 static int
 move_data_qp(const struct pmv_trial *t, const struct ibv_qp_attr *rc)
 {

@@ -160,7 +160,7 @@ answer(struct pmv_trial *t)
 	return complain("accept", pmv_cm_accept(side.id, &param));
 }
 
-/* The data queue pair goes where the connection goes: by hand, since the CM connects RC only. */
+/* The data queue pair goes where the connection goes: by hand, beside it. */
 static int
 move_data_qp(const struct pmv_trial *t, const struct pmv_qp_attr *rc)
 {
