@@ -156,7 +156,6 @@ pmv_trial_requester_run(struct pmv_trial *t)
 	uint32_t nb = pmv_trial_case_steps(t->c);
 	struct pmv_trial_message msg;
 	struct pmv_trial_step step;
-	struct pmv_trial_wc wc;
 	int ret = pmv_trial_message_expect(t);
 
 	if (ret == 0)
@@ -169,7 +168,7 @@ pmv_trial_requester_run(struct pmv_trial *t)
 		if (ret == 0)
 			ret = pmv_trial_message_send(t, i);
 		if (ret == 0)
-			ret = pmv_trial_wait(t, PMV_TRIAL_ID_SEND, PMV_TRIAL_NEVER_MS, &wc);
+			ret = pmv_trial_message_sent(t, i);
 		if (ret == 0)
 			ret = pmv_trial_message_wait(t, i + 1, &msg);
 	}

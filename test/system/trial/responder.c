@@ -154,7 +154,16 @@ check(struct pmv_trial *t, const struct pmv_trial_step *s)
 	return 0;
 }
 
-/* The peer may be gone before our last message is acknowledged; it says itself whether it came. */
+/* The peer may be gone before our last message is acknowledged, which then is flushed; it says
+ * itself whether it came. Lossy: it may be gone without our hearing of it. */
+static void
+check_last(struct pmv_trial *t, const struct pmv_trial_wc *wc)
+{
+	if (wc->status != 0 && wc->status != WC_WR_FLUSH_ERR && !t->is_lossy)
+		pmv_trial_say(t, "request %llu ended with status %u at last",
+			(unsigned long long)wc->wr_id, wc->status);
+}
+
 static void
 leave(struct pmv_trial *t)
 {
@@ -162,7 +171,8 @@ leave(struct pmv_trial *t)
 	struct pmv_trial_wc wc;
 
 	while (!t->is_gone && pmv_trial_now_ms() < end)
-		pmv_trial_side_poll(t, &wc);
+		if (pmv_trial_side_poll(t, &wc) != 0)
+			check_last(t, &wc);
 }
 
 /* The request that must be refused touches nothing, and a receive of a queue of its own is flushed.
@@ -182,9 +192,12 @@ check_fault(struct pmv_trial *t)
 	struct pmv_trial_wc wc = { .wr_id = PMV_TRIAL_ID_SEND };
 
 	/* Whether our last message is acknowledged before the refusal is a matter of luck. */
-	while (!t->c->has_srq && wc.wr_id != PMV_TRIAL_ID_RECV && pmv_trial_now_ms() < end)
+	while (!t->c->has_srq && wc.wr_id != PMV_TRIAL_ID_RECV && pmv_trial_now_ms() < end) {
 		if (pmv_trial_side_poll(t, &wc) == 0)
 			wc.wr_id = PMV_TRIAL_ID_SEND;
+		else if (wc.wr_id != PMV_TRIAL_ID_RECV)
+			check_last(t, &wc);
+	}
 	if (!t->c->has_srq && (wc.wr_id != PMV_TRIAL_ID_RECV || wc.status != WC_WR_FLUSH_ERR))
 		pmv_trial_say(t, "the receive was not flushed: status %u", wc.status);
 	leave(t);
@@ -202,7 +215,6 @@ pmv_trial_responder_run(struct pmv_trial *t)
 	uint32_t nb = pmv_trial_case_steps(t->c);
 	struct pmv_trial_message msg;
 	struct pmv_trial_step step;
-	struct pmv_trial_wc wc;
 	int ret = 0;
 
 	for (uint32_t i = 0; i < nb && ret == 0; i++) {
@@ -211,7 +223,7 @@ pmv_trial_responder_run(struct pmv_trial *t)
 		if (ret == 0)
 			ret = pmv_trial_message_send(t, i);
 		if (ret == 0)
-			ret = pmv_trial_wait(t, PMV_TRIAL_ID_SEND, PMV_TRIAL_NEVER_MS, &wc);
+			ret = pmv_trial_message_sent(t, i);
 		if (ret == 0)
 			ret = pmv_trial_message_wait(t, i, &msg);
 		if (ret == 0)

@@ -146,6 +146,18 @@ pmv_trial_message_send(struct pmv_trial *t, uint32_t step)
 }
 
 int
+pmv_trial_message_sent(struct pmv_trial *t, uint32_t step)
+{
+	struct pmv_trial_wc wc;
+	int ret = pmv_trial_wait(t, PMV_TRIAL_ID_SEND, PMV_TRIAL_NEVER_MS, &wc);
+
+	if (ret != 0 || wc.status == 0)
+		return ret;
+	pmv_trial_say(t, "the message about step %u was not sent: status %u", step, wc.status);
+	return -ECONNRESET;
+}
+
+int
 pmv_trial_message_wait(struct pmv_trial *t, uint32_t step, struct pmv_trial_message *ret_msg)
 {
 	struct pmv_trial_wc wc;

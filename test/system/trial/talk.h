@@ -44,6 +44,8 @@ int pmv_trial_wait(struct pmv_trial *t, uint64_t wr_id, uint32_t ms, struct pmv_
 /* Messages over the connection. @return 0; a negative errno after it has said why. */
 int pmv_trial_message_expect(struct pmv_trial *t);
 int pmv_trial_message_send(struct pmv_trial *t, uint32_t step);
+/* Waits until the peer has acknowledged it. */
+int pmv_trial_message_sent(struct pmv_trial *t, uint32_t step);
 int pmv_trial_message_wait(struct pmv_trial *t, uint32_t step, struct pmv_trial_message *ret_msg);
 
 /* Atomics: what is there before, what request k brings home and what is there in the end. */
