@@ -191,6 +191,9 @@ pmv_roce_retry_rnr(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t ti
 		}
 		r->rnr_left--;
 	}
+	/* The peer lives and says so. Without this, one that may wait for ever (RNR retry count 7)
+	 * would end after retry_cnt lost RNR NAKs, however far apart. */
+	r->retry_left = qp->base.attr.retry_cnt;
 	r->ack_deadline = 0;
 	r->probe_deadline = 0;
 	r->sample_sent = 0;
