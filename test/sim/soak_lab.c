@@ -161,7 +161,8 @@ tune(int side, struct pmv_qp_attr *attr)
 	attr->qp_access_flags |= PMV_ACCESS_REMOTE_ATOMIC | PMV_ACCESS_FLUSH_GLOBAL;
 	attr->max_rd_atomic = attr->max_dest_rd_atomic = (uint8_t)(1 + connecting % 7);
 	attr->min_rnr_timer = connecting % 4 == 0 ? 6 : 1;
-	attr->timeout = 8 + connecting % 5;
+	/* a busy worker answers after milliseconds: its queue is long and a turn may take 100 us */
+	attr->timeout = 13 + connecting % 3;
 	if (kind_of(connecting) == SOAK_RC_SELECTIVE)
 		attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
 }

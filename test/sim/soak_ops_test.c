@@ -475,6 +475,27 @@ wc_of(enum pmv_wr_opcode op)
 	}
 }
 
+/* Every completion here is a success. */
+static void
+check_status(struct soak *s, const struct pmv_wc *wc)
+{
+	const struct soak_flow *f = wc->qp_context;
+	struct pmv_event ev;
+
+	if (wc->status == PMV_WC_SUCCESS)
+		return;
+	print_error("%s: flow %u, kind %u, states %s, %s; wr_id %llx\n",
+		pmv_wc_status_str(wc->status), f->id, f->kind,
+		pmv_qp_state_str(pmv_qp_get_state(f->qp)),
+		pmv_qp_state_str(pmv_qp_get_state(f->peer->qp)), (unsigned long long)wc->wr_id);
+	for (uint32_t k = 0; k < 2 * SOAK_WORKERS; k++)
+		while (pmv_worker_get_event(s->pair.node[k % 2].worker[k / 2], &ev) == 1)
+			if (ev.type != PMV_EVENT_COMM_EST)
+				print_error("node %u: %s of QP %u (this: %u)\n", k % 2,
+					pmv_event_type_str(ev.type), ev.qp_num, wc->qp_num);
+	fail();
+}
+
 static void
 finish(struct soak *s, struct soak_flow *f, uint32_t n)
 {
@@ -505,7 +526,7 @@ on_sent(struct soak *s, const struct pmv_wc *wc)
 	uint32_t n = (uint32_t)wc->wr_id;
 	const struct soak_req *r = &f->req[n % SOAK_DEPTH];
 
-	assert_int_equal(wc->status, PMV_WC_SUCCESS);
+	check_status(s, wc);
 	assert_true(n - f->tail < f->head - f->tail);
 	assert_true(r->signalled);
 	assert_int_equal(wc->opcode, wc_of(r->op));
@@ -558,7 +579,7 @@ on_received(struct soak *s, int side, const struct pmv_wc *wc)
 	uint8_t want[SOAK_LEN];
 	struct soak_msg *m;
 
-	assert_int_equal(wc->status, PMV_WC_SUCCESS);
+	check_status(s, wc);
 	assert_int_equal(to->side, side);
 	assert_int_equal(wc->qp_num, pmv_qp_num(to->qp));
 	if (to->kind == SOAK_UD)
