@@ -9,9 +9,14 @@ import re
 from cases import Case, end_status, last_line, wait_until_up
 from lab import OUR_ADDRESS, PEER_ADDRESS, Failed
 
-MTU = 1500
 LOSS_PERCENT = 2
-CASES = (('rc', 'v4'), ('atomic', 'v4'), ('srq', 'v6'), ('srq_ud', 'v4'), ('uc', 'v6'), ('ud', 'v4'), ('ud', 'v6'))
+BOTH = (0, LOSS_PERCENT)
+# Name, family, IP MTU, percent of loss. What ends in a fault ends in it without loss only. A UC receive of a shared queue
+# that a loss cuts off ends in an error with rxe (6.1, resp_check_resource), which is no sign of anything.
+CASES = (('rc', 'v4', 1500, BOTH), ('atomic', 'v4', 1500, BOTH), ('inv', 'v4', 1500, BOTH), ('mw', 'v6', 1500, BOTH),
+         ('too_long', 'v4', 1500, (0,)), ('srq', 'v6', 1500, BOTH), ('srq_ud', 'v4', 1500, BOTH),
+         ('srq_uc', 'v4', 1500, (0,)), ('uc', 'v6', 1500, BOTH), ('ud', 'v4', 1500, BOTH), ('ud', 'v6', 1500, BOTH),
+         ('rc4096', 'v4', 4200, BOTH), ('uc4096', 'v6', 4200, BOTH), ('ud4096', 'v4', 4200, (0,)))
 LIMIT = {0: 60, LOSS_PERCENT: 120}
 
 
@@ -86,11 +91,12 @@ class bad_link:
 def table():
     """The cases, for cases.table()."""
     found = []
-    for loss in (0, LOSS_PERCENT):
-        for case, family in CASES:
+    for loss in BOTH:
+        for case, family, mtu, losses in CASES:
             for title, body in (('linux_requests', linux_requests), ('we_request', we_request)):
-                found.append(Case('verbs.%s.%s.%s.loss%d' % (title, case, family, loss), MTU, body,
-                                  {'case': case, 'family': family, 'loss': loss}, False))
-    found.append(Case('verbs.we_request.unaligned.v4.loss0', MTU, we_request,
+                if loss in losses:
+                    found.append(Case('verbs.%s.%s.%s.loss%d' % (title, case, family, loss), mtu, body,
+                                      {'case': case, 'family': family, 'loss': loss}, False))
+    found.append(Case('verbs.we_request.unaligned.v4.loss0', 1500, we_request,
                       {'case': 'unaligned', 'family': 'v4', 'loss': 0}, False))
     return found

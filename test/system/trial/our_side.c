@@ -26,6 +26,7 @@
 #define ACCESS                                                                                     \
 	(PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_REMOTE_WRITE | PMV_ACCESS_REMOTE_READ |               \
 		PMV_ACCESS_REMOTE_ATOMIC)
+#define REMOTE (ACCESS & ~PMV_ACCESS_LOCAL_WRITE)
 
 _Static_assert(PMV_WR_RDMA_WRITE == (int)PMV_TRIAL_WRITE, "");
 _Static_assert(PMV_WR_RDMA_WRITE_WITH_IMM == (int)PMV_TRIAL_WRITE_IMM, "");
@@ -34,6 +35,7 @@ _Static_assert(PMV_WR_SEND_WITH_IMM == (int)PMV_TRIAL_SEND_IMM, "");
 _Static_assert(PMV_WR_RDMA_READ == (int)PMV_TRIAL_READ, "");
 _Static_assert(PMV_WR_ATOMIC_CMP_AND_SWP == (int)PMV_TRIAL_COMP_SWAP, "");
 _Static_assert(PMV_WR_ATOMIC_FETCH_AND_ADD == (int)PMV_TRIAL_FETCH_ADD, "");
+_Static_assert(PMV_WR_SEND_WITH_INV == (int)PMV_TRIAL_SEND_INV, "");
 _Static_assert(PMV_SEND_SIGNALED == (int)PMV_TRIAL_SIGNALED, "");
 _Static_assert(PMV_SEND_SOLICITED == (int)PMV_TRIAL_SOLICITED, "");
 _Static_assert(PMV_SEND_INLINE == (int)PMV_TRIAL_INLINE, "");
@@ -50,6 +52,7 @@ static struct {
 	struct pmv_cq *cq;
 	struct pmv_srq *srq;
 	struct pmv_mr *mr;
+	struct pmv_mw *mw; /* responder */
 	struct pmv_qp *rc;
 	struct pmv_qp *data; /* UC, UD; RC: the id's */
 	struct pmv_ah *ah;
@@ -96,6 +99,7 @@ make_srq(const struct pmv_trial *t)
 static int
 make_memory(struct pmv_trial *t)
 {
+	bool has_mw = t->c->has_mw && !t->is_requester;
 	int ret = complain("no protection domain", pmv_alloc_pd(side.ep.device, &side.pd));
 
 	if (ret == 0)
@@ -106,7 +110,10 @@ make_memory(struct pmv_trial *t)
 		return complain("no buffer", -ENOMEM);
 	if (ret == 0)
 		ret = complain("no memory region",
-			pmv_reg_mr(side.pd, t->buf, PMV_TRIAL_BUF_BYTES, ACCESS, &side.mr));
+			pmv_reg_mr(side.pd, t->buf, PMV_TRIAL_BUF_BYTES,
+				ACCESS | (has_mw ? PMV_ACCESS_MW_BIND : 0), &side.mr));
+	if (ret == 0 && has_mw)
+		ret = complain("no memory window", pmv_alloc_mw(side.pd, PMV_MW_TYPE_2, &side.mw));
 	return ret;
 }
 
@@ -169,7 +176,7 @@ move_data_qp(const struct pmv_trial *t, const struct pmv_qp_attr *rc)
 		.qp_state = PMV_QPS_INIT,
 		.port_num = 1,
 		.qkey = PMV_TRIAL_QKEY,
-		.qp_access_flags = ACCESS & ~PMV_ACCESS_LOCAL_WRITE,
+		.qp_access_flags = REMOTE,
 		.path_mtu = rc->path_mtu,
 		.dest_qp_num = t->peer.qpn,
 		.rq_psn = t->peer.psn,
@@ -217,9 +224,11 @@ bring_up_data(struct pmv_trial *t)
 	store_address(&addr, t->grh_src);
 	pmv_cm_id_local_addr(side.id, &addr);
 	store_address(&addr, t->grh_dst);
-	if (t->c->transport == PMV_TRIAL_RC)
-		return 0;
 	ret = complain("query of the queue pair", pmv_query_qp(side.rc, &rc, &init));
+	if (ret == 0)
+		pmv_trial_check_mtu(t, rc.path_mtu);
+	if (t->c->transport == PMV_TRIAL_RC)
+		return ret;
 	if (ret == 0)
 		ret = move_data_qp(t, &rc);
 	if (ret == 0 && t->c->transport == PMV_TRIAL_UD)
@@ -372,8 +381,41 @@ pmv_trial_side_send(struct pmv_trial *t, const struct pmv_trial_wr *wr)
 		v.wr.rdma.remote_addr = wr->remote_addr;
 		v.wr.rdma.rkey = wr->rkey;
 	}
+	if (wr->opcode == PMV_TRIAL_SEND_INV)
+		v.invalidate_rkey = wr->inv_key;
 	ret = pmv_post_send(wr->on_data ? side.data : side.rc, &v, 1);
 	return ret == 1 ? 0 : complain("a request is not taken", ret < 0 ? ret : -EIO);
+}
+
+int
+pmv_trial_side_bind(struct pmv_trial *t, uint64_t wr_id, uint32_t *ret_key)
+{
+	const struct pmv_mw_bind bind = { side.mr, (uintptr_t)t->buf, PMV_TRIAL_DATA_BYTES,
+		REMOTE };
+	struct pmv_send_wr v = {
+		.wr_id = wr_id,
+		.opcode = PMV_WR_BIND_MW,
+		.send_flags = PMV_SEND_SIGNALED,
+		.wr.bind_mw = { side.mw, pmv_inc_rkey(pmv_mw_rkey(side.mw)), &bind },
+	};
+	int ret = pmv_post_send(side.rc, &v, 1);
+
+	*ret_key = v.wr.bind_mw.rkey;
+	return ret == 1 ? 0 : complain("a bind is not taken", ret < 0 ? ret : -EIO);
+}
+
+int
+pmv_trial_side_invalidate(struct pmv_trial *t, uint64_t wr_id, uint32_t key)
+{
+	struct pmv_send_wr v = {
+		.wr_id = wr_id,
+		.opcode = PMV_WR_LOCAL_INV,
+		.send_flags = PMV_SEND_SIGNALED,
+		.invalidate_rkey = key,
+	};
+	int ret = pmv_post_send(side.rc, &v, 1);
+
+	return ret == 1 ? 0 : complain("an invalidation is not taken", ret < 0 ? ret : -EIO);
 }
 
 int
@@ -406,10 +448,28 @@ pmv_trial_side_poll(struct pmv_trial *t, struct pmv_trial_wc *ret_wc)
 		return 0;
 	}
 	*ret_wc = (struct pmv_trial_wc){ wc.wr_id, wc.status, wc.opcode, wc.byte_len,
-		wc.wc_flags & ~(uint32_t)PMV_WC_SOLICITED, ntohl(wc.imm_data), wc.src_qp };
+		wc.wc_flags & ~(uint32_t)PMV_WC_SOLICITED, ntohl(wc.imm_data), wc.invalidated_rkey,
+		wc.src_qp };
 	ret_wc->tells_solicited = true;
 	ret_wc->solicited = (wc.wc_flags & PMV_WC_SOLICITED) != 0;
 	return 1;
+}
+
+/* The handle goes at once; MW_RELEASED follows if the worker may still be looking at its key. */
+static int
+free_mw(void)
+{
+	uint64_t until = pmv_trial_now_ms() + LEAVE_MS;
+	int ret = pmv_dealloc_mw(side.mw);
+	struct pmv_event event;
+
+	while (ret == -EINPROGRESS && pmv_trial_now_ms() < until) {
+		pmv_app_endpoint_poll(&side.ep);
+		while (pmv_poll_async_event(side.ep.device, &event) > 0)
+			if (event.type == PMV_EVENT_MW_RELEASED)
+				ret = 0;
+	}
+	return complain("the memory window's end", ret);
 }
 
 static int
@@ -433,6 +493,8 @@ end(struct pmv_trial *t)
 		pmv_cm_destroy_id(side.id);
 	if (side.listener != NULL)
 		pmv_cm_destroy_id(side.listener);
+	if (side.mw != NULL)
+		ret |= free_mw();
 	ret |= pmv_app_endpoint_free_cq(&side.ep, side.cq);
 	if (side.srq != NULL)
 		ret |= complain("the shared receive queue's end", pmv_destroy_srq(side.srq));
@@ -473,6 +535,8 @@ main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = pmv_trial_parse(&t, side.nb_words, side.words);
+	t.short_recv_status = PMV_WC_LOC_LEN_ERR;
+	t.long_send_status = PMV_WC_REM_OP_ERR;
 	if (status == 0)
 		status = pmv_app_endpoint_open(&options, &side.ep);
 	if (status == 0)

@@ -20,6 +20,7 @@ static const uint32_t wc_opcodes[] = {
 	[PMV_TRIAL_READ] = 2,
 	[PMV_TRIAL_COMP_SWAP] = 3,
 	[PMV_TRIAL_FETCH_ADD] = 4,
+	[PMV_TRIAL_SEND_INV] = 0,
 };
 
 static uint32_t
@@ -48,7 +49,8 @@ post_operation(struct pmv_trial *t, const struct pmv_trial_step *s, uint32_t k)
 		.length = s->length,
 		.imm = 0xabc00000 | s->number,
 		.remote_addr = t->peer.addr + at,
-		.rkey = t->peer.rkey,
+		.rkey = t->c->has_mw ? t->key : t->peer.rkey,
+		.inv_key = t->key,
 	};
 
 	wr.split = wr.flags & PMV_TRIAL_INLINE ? 0 : pmv_trial_split(s, s->length);
@@ -93,12 +95,35 @@ check_results(struct pmv_trial *t, const struct pmv_trial_step *s)
 	}
 }
 
+/* The key is alive: what goes through it arrives. */
+static int
+probe_key(struct pmv_trial *t, const struct pmv_trial_step *s)
+{
+	struct pmv_trial_step probe = { s->number, PMV_TRIAL_WRITE, 8, 1, 0 };
+	struct pmv_trial_wr wr = {
+		.on_data = true,
+		.opcode = PMV_TRIAL_WRITE,
+		.flags = PMV_TRIAL_SIGNALED,
+		.at = PMV_TRIAL_PROBE_AT,
+		.length = 8,
+		.remote_addr = t->peer.addr + PMV_TRIAL_PROBE_AT,
+		.rkey = t->key,
+	};
+	int ret;
+
+	pmv_trial_fill(t->buf + PMV_TRIAL_PROBE_AT, s->number, 0, 8);
+	ret = pmv_trial_side_send(t, &wr);
+	return ret != 0 ? ret : check_completion(t, &probe, 0);
+}
+
 static int
 run_step(struct pmv_trial *t, const struct pmv_trial_step *s)
 {
 	int ret = 0;
 
 	pmv_trial_blank(t, s);
+	if (s->opcode == PMV_TRIAL_SEND_INV)
+		ret = probe_key(t, s);
 	for (uint32_t k = 0; k < s->count && ret == 0; k++)
 		ret = post_operation(t, s, k);
 	for (uint32_t k = 0; k < s->count && ret == 0; k++)
@@ -112,12 +137,43 @@ run_step(struct pmv_trial *t, const struct pmv_trial_step *s)
 	return 0;
 }
 
-/* IBTA vol. 1, 9.9.3: beyond the region and a bad key are remote access errors, an unaligned atomic
- * is an invalid request. The queue pair is in error then. */
+/* What is wrong with the last request. @return the status it must end with: beyond the region and a
+ * bad key are remote access errors, an unaligned atomic is an invalid request (IBTA vol. 1, 9.9.3).
+ */
+static uint32_t
+spoil(const struct pmv_trial *t, struct pmv_trial_wr *wr)
+{
+	switch (t->c->fault) {
+	case PMV_TRIAL_BEYOND:
+		wr->opcode = PMV_TRIAL_WRITE;
+		wr->remote_addr = t->peer.addr + PMV_TRIAL_BUF_BYTES - 4;
+		return WC_REM_ACCESS_ERR;
+	case PMV_TRIAL_BAD_KEY:
+		wr->opcode = pmv_trial_opcode_is_atomic(t->c->opcodes[0]) ? t->c->opcodes[0]
+									  : PMV_TRIAL_READ;
+		wr->rkey ^= 0xff;
+		return WC_REM_ACCESS_ERR;
+	case PMV_TRIAL_STALE_KEY:
+		wr->opcode = PMV_TRIAL_WRITE;
+		wr->rkey = t->key;
+		return WC_REM_ACCESS_ERR;
+	case PMV_TRIAL_TOO_LONG:
+		wr->opcode = PMV_TRIAL_SEND;
+		wr->length = PMV_TRIAL_MESSAGE + 1;
+		return t->long_send_status;
+	default:
+		wr->opcode = PMV_TRIAL_FETCH_ADD;
+		wr->remote_addr += 4;
+		wr->compare_add = 1;
+		return WC_REM_INV_REQ_ERR;
+	}
+}
+
+/* The queue pair is in error then. */
 static void
 run_fault(struct pmv_trial *t)
 {
-	struct pmv_trial_step s = { .number = pmv_trial_case_steps(t->c), .length = 8, .count = 1 };
+	struct pmv_trial_step s = { .number = pmv_trial_case_steps(t->c), .count = 1 };
 	struct pmv_trial_wr wr = {
 		.on_data = true,
 		.flags = PMV_TRIAL_SIGNALED,
@@ -126,23 +182,11 @@ run_fault(struct pmv_trial *t)
 		.remote_addr = t->peer.addr + PMV_TRIAL_ATOMIC_AT,
 		.rkey = t->peer.rkey,
 	};
-	uint32_t status = WC_REM_ACCESS_ERR;
+	uint32_t status = spoil(t, &wr);
 	struct pmv_trial_wc wc;
 
-	if (t->c->fault == PMV_TRIAL_BEYOND) {
-		wr.opcode = PMV_TRIAL_WRITE;
-		wr.remote_addr = t->peer.addr + PMV_TRIAL_BUF_BYTES - 4;
-	} else if (t->c->fault == PMV_TRIAL_BAD_KEY) {
-		wr.opcode = pmv_trial_opcode_is_atomic(t->c->opcodes[0]) ? t->c->opcodes[0]
-									 : PMV_TRIAL_READ;
-		wr.rkey ^= 0xff;
-	} else {
-		wr.opcode = PMV_TRIAL_FETCH_ADD;
-		wr.remote_addr += 4;
-		wr.compare_add = 1;
-		status = WC_REM_INV_REQ_ERR;
-	}
 	s.opcode = wr.opcode;
+	s.length = wr.length;
 	if (pmv_trial_side_send(t, &wr) != 0 ||
 		pmv_trial_wait(t, wr.wr_id, PMV_TRIAL_NEVER_MS, &wc) != 0)
 		pmv_trial_say(t, "the request that must be refused has no completion");
@@ -162,6 +206,7 @@ pmv_trial_requester_run(struct pmv_trial *t)
 		ret = pmv_trial_message_wait(t, 0, &msg);
 	for (uint32_t i = 0; i < nb && ret == 0; i++) {
 		pmv_trial_case_step(t->c, i, &step);
+		t->key = msg.key;
 		ret = run_step(t, &step);
 		if (ret == 0)
 			ret = pmv_trial_message_expect(t);

@@ -14,6 +14,9 @@
 #define WC_WR_FLUSH_ERR  5u
 #define WC_GRH           1u
 #define WC_WITH_IMM      2u
+#define WC_WITH_INV      8u
+#define WC_BIND_MW       5u
+#define WC_LOCAL_INV     6u
 /* An unreliable message overtakes no message of the connection that left after it; this is for a
  * scheduler that lets one of two queue pairs wait. */
 #define ARRIVAL_MS 300u
@@ -45,6 +48,55 @@ post_data_recv(struct pmv_trial *t, const struct pmv_trial_step *s)
 	return pmv_trial_side_recv(t, true, PMV_TRIAL_ID_DATA, at, length, 0);
 }
 
+/* `ret`: of the post. */
+static int
+check_key_completion(struct pmv_trial *t, const struct pmv_trial_step *s, uint32_t opcode, int ret)
+{
+	struct pmv_trial_wc wc;
+
+	if (ret == 0)
+		ret = pmv_trial_wait(t, PMV_TRIAL_ID_KEY, PMV_TRIAL_NEVER_MS, &wc);
+	if (ret != 0)
+		return ret;
+	pmv_trial_expect(t, s,
+		opcode == WC_BIND_MW ? "status of the bind" : "status of the invalidation", 0,
+		wc.status);
+	if (wc.status != 0)
+		return -ECONNRESET;
+	pmv_trial_expect(t, s, "opcode of the work on the key", opcode, wc.opcode);
+	return 0;
+}
+
+static int
+bind_key(struct pmv_trial *t, const struct pmv_trial_step *s)
+{
+	int ret = pmv_trial_side_bind(t, PMV_TRIAL_ID_KEY, &t->key);
+
+	return check_key_completion(t, s, WC_BIND_MW, ret);
+}
+
+static int
+end_key(struct pmv_trial *t, const struct pmv_trial_step *s)
+{
+	int ret = pmv_trial_side_invalidate(t, PMV_TRIAL_ID_KEY, t->key);
+
+	return check_key_completion(t, s, WC_LOCAL_INV, ret);
+}
+
+/* A key for the step; every other time it is the second one, the first having been taken back. */
+static int
+prepare_key(struct pmv_trial *t, const struct pmv_trial_step *s)
+{
+	int ret = bind_key(t, s);
+
+	memset(t->buf + PMV_TRIAL_PROBE_AT, PMV_TRIAL_BLANK, 8);
+	if (ret == 0 && s->number % 2 == 1)
+		ret = end_key(t, s);
+	if (ret == 0 && s->number % 2 == 1)
+		ret = bind_key(t, s);
+	return ret;
+}
+
 static int
 prepare(struct pmv_trial *t, const struct pmv_trial_step *s)
 {
@@ -58,6 +110,8 @@ prepare(struct pmv_trial *t, const struct pmv_trial_step *s)
 	if (pmv_trial_opcode_is_atomic(s->opcode))
 		memcpy(t->buf + PMV_TRIAL_ATOMIC_AT, &start, sizeof(start));
 	if (pmv_trial_opcode_takes_recv(s->opcode) && post_data_recv(t, s) != 0)
+		return -EIO;
+	if (t->c->has_mw && prepare_key(t, s) != 0)
 		return -EIO;
 	return pmv_trial_message_expect(t);
 }
@@ -84,6 +138,7 @@ check_recv(struct pmv_trial *t, const struct pmv_trial_step *s, const struct pmv
 {
 	bool is_ud = t->c->transport == PMV_TRIAL_UD;
 	bool has_imm = pmv_trial_opcode_has_imm(s->opcode);
+	bool has_inv = s->opcode == PMV_TRIAL_SEND_INV;
 
 	pmv_trial_expect(t, s, "status of the receive", 0, wc->status);
 	if (wc->status != 0)
@@ -93,10 +148,13 @@ check_recv(struct pmv_trial *t, const struct pmv_trial_step *s, const struct pmv
 	pmv_trial_expect(t, s, "byte_len of the receive", s->length + (is_ud ? PMV_TRIAL_GRH : 0),
 		wc->byte_len);
 	pmv_trial_expect(t, s, "flags of the receive",
-		(has_imm ? WC_WITH_IMM : 0) | (is_ud ? WC_GRH : 0), wc->flags);
+		(has_imm ? WC_WITH_IMM : 0) | (has_inv ? WC_WITH_INV : 0) | (is_ud ? WC_GRH : 0),
+		wc->flags);
 	if (wc->tells_solicited)
 		pmv_trial_expect(t, s, "solicited bit of the receive",
 			pmv_trial_step_is_solicited(s), wc->solicited);
+	if (has_inv)
+		pmv_trial_expect(t, s, "invalidated key", t->key, wc->inv_key);
 	if (has_imm)
 		pmv_trial_expect(t, s, "immediate", 0xabc00000 | s->number, wc->imm);
 	if (is_ud) {
@@ -117,6 +175,18 @@ is_part_lost(struct pmv_trial *t, const struct pmv_trial_step *s)
 		if (data[i] == PMV_TRIAL_BLANK && pmv_trial_byte(s->number, 0, i) != data[i])
 			return true;
 	return false;
+}
+
+/* The key is dead after the step: SEND_INV ended it, which had used it before; else we do. */
+static int
+check_key(struct pmv_trial *t, const struct pmv_trial_step *s)
+{
+	if (s->opcode != PMV_TRIAL_SEND_INV)
+		return end_key(t, s);
+	for (uint32_t i = 0; i < 8; i++)
+		pmv_trial_expect(t, s, "byte through the window", pmv_trial_byte(s->number, 0, i),
+			t->buf[PMV_TRIAL_PROBE_AT + i]);
+	return 0;
 }
 
 /* @return 0; a negative errno when the trial cannot go on. */
@@ -175,19 +245,30 @@ leave(struct pmv_trial *t)
 			check_last(t, &wc);
 }
 
-/* The request that must be refused touches nothing, and a receive of a queue of its own is flushed.
- */
+/* The request that must be refused touches nothing, and a receive of a queue of its own is flushed,
+ * or ends as too short. */
 static int
 prepare_fault(struct pmv_trial *t)
 {
 	memset(t->buf, PMV_TRIAL_BLANK, PMV_TRIAL_DATA_BYTES);
+	memset(t->buf + PMV_TRIAL_RECV_AT, PMV_TRIAL_BLANK, PMV_TRIAL_MESSAGE + 8);
 	memset(t->buf + PMV_TRIAL_BUF_BYTES - 8, PMV_TRIAL_BLANK, 8);
 	return pmv_trial_message_expect(t);
 }
 
 static void
+expect_untouched(struct pmv_trial *t, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (t->buf[i] != PMV_TRIAL_BLANK)
+			pmv_trial_say(t, "what had to be refused wrote byte %u", i);
+}
+
+static void
 check_fault(struct pmv_trial *t)
 {
+	uint32_t status =
+		t->c->fault == PMV_TRIAL_TOO_LONG ? t->short_recv_status : WC_WR_FLUSH_ERR;
 	uint64_t end = pmv_trial_now_ms() + LEAVE_MS;
 	struct pmv_trial_wc wc = { .wr_id = PMV_TRIAL_ID_SEND };
 
@@ -198,15 +279,14 @@ check_fault(struct pmv_trial *t)
 		else if (wc.wr_id != PMV_TRIAL_ID_RECV)
 			check_last(t, &wc);
 	}
-	if (!t->c->has_srq && (wc.wr_id != PMV_TRIAL_ID_RECV || wc.status != WC_WR_FLUSH_ERR))
-		pmv_trial_say(t, "the receive was not flushed: status %u", wc.status);
+	if (!t->c->has_srq && (wc.wr_id != PMV_TRIAL_ID_RECV || wc.status != status))
+		pmv_trial_say(
+			t, "the receive ended with status %u, %u expected", wc.status, status);
 	leave(t);
-	for (uint32_t i = 0; i < PMV_TRIAL_DATA_BYTES; i++)
-		if (t->buf[i] != PMV_TRIAL_BLANK)
-			pmv_trial_say(t, "what had to be refused wrote byte %u", i);
-	for (uint32_t i = PMV_TRIAL_BUF_BYTES - 8; i < PMV_TRIAL_BUF_BYTES; i++)
-		if (t->buf[i] != PMV_TRIAL_BLANK)
-			pmv_trial_say(t, "what had to be refused wrote byte %u", i);
+	expect_untouched(t, 0, PMV_TRIAL_DATA_BYTES);
+	expect_untouched(t, PMV_TRIAL_RECV_AT + PMV_TRIAL_MESSAGE,
+		PMV_TRIAL_RECV_AT + PMV_TRIAL_MESSAGE + 8);
+	expect_untouched(t, PMV_TRIAL_BUF_BYTES - 8, PMV_TRIAL_BUF_BYTES);
 }
 
 void
@@ -228,6 +308,8 @@ pmv_trial_responder_run(struct pmv_trial *t)
 			ret = pmv_trial_message_wait(t, i, &msg);
 		if (ret == 0)
 			ret = check(t, &step);
+		if (ret == 0 && t->c->has_mw)
+			ret = check_key(t, &step);
 	}
 	if (ret == 0 && pmv_trial_ends_in_fault(t))
 		ret = prepare_fault(t);

@@ -7,31 +7,51 @@
 
 #include <string.h>
 
-#define MTU PMV_TRIAL_MTU
-
-static const uint32_t lengths[] = { 0, 1, MTU - 1, MTU, MTU + 1, 3 * MTU + 7, 65536,
-	PMV_TRIAL_BYTES_MAX };
-#define NB_LENGTHS    (sizeof(lengths) / sizeof(lengths[0]))
+#define NB_LENGTHS    8u
 #define NB_LENGTHS_UD 4u
 /* Equal, unequal; each alone and with others outstanding; often enough that loss meets each. */
 #define NB_VARIANTS 32u
 
+/* clang-format off */
+#define CASE(name_, transport_, mtu_) .name = name_, .transport = PMV_TRIAL_##transport_, .mtu = mtu_
+#define FAULT(fault_) .fault = PMV_TRIAL_##fault_
+#define OPCODES(nb, ...) .nb_opcodes = nb, .opcodes = { __VA_ARGS__ }
+
 static const struct pmv_trial_case cases[] = {
-	{ "rc", PMV_TRIAL_RC, PMV_TRIAL_BEYOND, false, 5,
-		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM,
-			PMV_TRIAL_READ } },
-	{ "atomic", PMV_TRIAL_RC, PMV_TRIAL_BAD_KEY, false, 2,
-		{ PMV_TRIAL_COMP_SWAP, PMV_TRIAL_FETCH_ADD } },
-	{ "srq", PMV_TRIAL_RC, PMV_TRIAL_BAD_KEY, true, 3,
-		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE_IMM } },
-	{ "srq_ud", PMV_TRIAL_UD, PMV_TRIAL_NO_FAULT, true, 1, { PMV_TRIAL_SEND_IMM } },
+	{ CASE("rc", RC, PMV_TRIAL_MTU), FAULT(BEYOND),
+	  OPCODES(5, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM, PMV_TRIAL_READ) },
+	{ CASE("rc4096", RC, PMV_TRIAL_MTU_BIG), FAULT(TOO_LONG),
+	  OPCODES(5, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM, PMV_TRIAL_READ) },
+	{ CASE("atomic", RC, PMV_TRIAL_MTU), FAULT(BAD_KEY),
+	  OPCODES(2, PMV_TRIAL_COMP_SWAP, PMV_TRIAL_FETCH_ADD) },
+	{ CASE("inv", RC, PMV_TRIAL_MTU), FAULT(STALE_KEY), .has_mw = true, OPCODES(1, PMV_TRIAL_SEND_INV) },
+	{ CASE("mw", RC, PMV_TRIAL_MTU), FAULT(STALE_KEY), .has_mw = true,
+	  OPCODES(5, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM, PMV_TRIAL_READ, PMV_TRIAL_COMP_SWAP, PMV_TRIAL_FETCH_ADD) },
+	{ CASE("too_long", RC, PMV_TRIAL_MTU), FAULT(TOO_LONG), OPCODES(1, PMV_TRIAL_SEND) },
+	{ CASE("srq", RC, PMV_TRIAL_MTU), FAULT(BAD_KEY), .has_srq = true,
+	  OPCODES(3, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE_IMM) },
+	{ CASE("srq_ud", UD, PMV_TRIAL_MTU), .has_srq = true, OPCODES(1, PMV_TRIAL_SEND_IMM) },
+	{ CASE("srq_uc", UC, PMV_TRIAL_MTU), .has_srq = true,
+	  OPCODES(3, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE_IMM) },
 	/* librxe does not even take an unaligned atomic: this one is for our requester. */
-	{ "unaligned", PMV_TRIAL_RC, PMV_TRIAL_UNALIGNED, false, 1, { PMV_TRIAL_FETCH_ADD } },
-	{ "uc", PMV_TRIAL_UC, PMV_TRIAL_NO_FAULT, false, 4,
-		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM } },
-	{ "ud", PMV_TRIAL_UD, PMV_TRIAL_NO_FAULT, false, 2,
-		{ PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM } },
+	{ CASE("unaligned", RC, PMV_TRIAL_MTU), FAULT(UNALIGNED), OPCODES(1, PMV_TRIAL_FETCH_ADD) },
+	{ CASE("uc", UC, PMV_TRIAL_MTU),
+	  OPCODES(4, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM) },
+	{ CASE("uc4096", UC, PMV_TRIAL_MTU_BIG),
+	  OPCODES(4, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM) },
+	{ CASE("ud", UD, PMV_TRIAL_MTU), OPCODES(2, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM) },
+	{ CASE("ud4096", UD, PMV_TRIAL_MTU_BIG), OPCODES(2, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM) },
 };
+/* clang-format on */
+
+static uint32_t
+length_of(const struct pmv_trial_case *c, uint32_t i)
+{
+	const uint32_t lengths[NB_LENGTHS] = { 0, 1, c->mtu - 1, c->mtu, c->mtu + 1, 3 * c->mtu + 7,
+		65536, PMV_TRIAL_BYTES_MAX };
+
+	return lengths[i];
+}
 
 const struct pmv_trial_case *
 pmv_trial_case_find(const char *name)
@@ -52,7 +72,7 @@ bool
 pmv_trial_opcode_takes_recv(enum pmv_trial_opcode opcode)
 {
 	return opcode == PMV_TRIAL_SEND || opcode == PMV_TRIAL_SEND_IMM ||
-	       opcode == PMV_TRIAL_WRITE_IMM;
+	       opcode == PMV_TRIAL_WRITE_IMM || opcode == PMV_TRIAL_SEND_INV;
 }
 
 bool
@@ -65,7 +85,7 @@ const char *
 pmv_trial_opcode_name(enum pmv_trial_opcode opcode)
 {
 	static const char *const names[] = { "WRITE", "WRITE_IMM", "SEND", "SEND_IMM", "READ",
-		"COMP_SWAP", "FETCH_ADD" };
+		"COMP_SWAP", "FETCH_ADD", [PMV_TRIAL_SEND_INV] = "SEND_INV" };
 
 	return names[opcode];
 }
@@ -105,7 +125,7 @@ pmv_trial_case_step(
 		ret_step->count = rest % 4 < 2 ? 1 : PMV_TRIAL_COUNT_MAX;
 		return;
 	}
-	ret_step->length = lengths[rest];
+	ret_step->length = length_of(c, rest);
 	/* What several READs bring has to fit into the buffer together. */
 	if (ret_step->opcode == PMV_TRIAL_READ && ret_step->length < PMV_TRIAL_BYTES_MAX)
 		ret_step->count = PMV_TRIAL_COUNT_MAX;

@@ -18,12 +18,14 @@ enum pmv_trial_opcode {
 	PMV_TRIAL_READ = 4,
 	PMV_TRIAL_COMP_SWAP = 5,
 	PMV_TRIAL_FETCH_ADD = 6,
+	PMV_TRIAL_SEND_INV = 9,
 };
 
 enum pmv_trial_transport { PMV_TRIAL_RC = 2, PMV_TRIAL_UC = 3, PMV_TRIAL_UD = 4 };
 
-/* Payload of a full packet at an IP MTU of 1500. */
+/* Payload of a full packet at an IP MTU of 1500, and at one of 4200. */
 #define PMV_TRIAL_MTU        1024u
+#define PMV_TRIAL_MTU_BIG    4096u
 #define PMV_TRIAL_BYTES_MAX  (1u << 20)
 #define PMV_TRIAL_COUNT_MAX  4u
 #define PMV_TRIAL_ATOMIC_ADD 0x0123456789abcdefull
@@ -31,9 +33,11 @@ enum pmv_trial_transport { PMV_TRIAL_RC = 2, PMV_TRIAL_UC = 3, PMV_TRIAL_UD = 4 
 /* How a case of RC ends: with a request that the responder must refuse. */
 enum pmv_trial_fault {
 	PMV_TRIAL_NO_FAULT,
-	PMV_TRIAL_BEYOND,   /* a WRITE whose second half lies beyond the region */
-	PMV_TRIAL_BAD_KEY,  /* a READ (or, in a case of atomics, one) with a key that nobody gave */
-	PMV_TRIAL_UNALIGNED /* an atomic on an address that is no multiple of 8 */
+	PMV_TRIAL_BEYOND,  /* a WRITE whose second half lies beyond the region */
+	PMV_TRIAL_BAD_KEY, /* a READ (or, in a case of atomics, one) with a key that nobody gave */
+	PMV_TRIAL_UNALIGNED, /* an atomic on an address that is no multiple of 8 */
+	PMV_TRIAL_STALE_KEY, /* a WRITE with the key of the last step's window, which is dead */
+	PMV_TRIAL_TOO_LONG,  /* a SEND that is longer than the receive */
 };
 
 struct pmv_trial_case {
@@ -41,6 +45,10 @@ struct pmv_trial_case {
 	enum pmv_trial_transport transport;
 	enum pmv_trial_fault fault;
 	bool has_srq; /* the responder's receives come from a shared receive queue */
+	/* The responder binds a window for each step, and the key goes through it. SEND_INV names
+	 * the key and ends it; after any other operation the responder ends it itself. */
+	bool has_mw;
+	uint32_t mtu; /* payload of a full packet */
 	uint32_t nb_opcodes;
 	enum pmv_trial_opcode opcodes[5];
 };

@@ -8,10 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAGIC         0x7472696cu
-#define MESSAGE_BYTES 12u
-#define FIRST_BYTE    64u
-#define ADD_WRAPS     0xffffffffffffff01ull
+#define MAGIC      0x7472696cu
+#define FIRST_BYTE 64u
+#define ADD_WRAPS  0xffffffffffffff01ull
 
 uint32_t
 pmv_trial_data_at(const struct pmv_trial *t, const struct pmv_trial_step *s)
@@ -126,19 +125,20 @@ int
 pmv_trial_message_expect(struct pmv_trial *t)
 {
 	return pmv_trial_side_recv(
-		t, false, PMV_TRIAL_ID_RECV, PMV_TRIAL_RECV_AT, MESSAGE_BYTES, 0);
+		t, false, PMV_TRIAL_ID_RECV, PMV_TRIAL_RECV_AT, PMV_TRIAL_MESSAGE, 0);
 }
 
 int
 pmv_trial_message_send(struct pmv_trial *t, uint32_t step)
 {
-	uint32_t words[3] = { htobe32(MAGIC), htobe32(step), htobe32(t->nb_failures) };
+	uint32_t words[4] = { htobe32(MAGIC), htobe32(step), htobe32(t->nb_failures),
+		htobe32(t->key) };
 	struct pmv_trial_wr wr = {
 		.wr_id = PMV_TRIAL_ID_SEND,
 		.opcode = PMV_TRIAL_SEND,
 		.flags = PMV_TRIAL_SIGNALED,
 		.at = PMV_TRIAL_SEND_AT,
-		.length = MESSAGE_BYTES,
+		.length = PMV_TRIAL_MESSAGE,
 	};
 
 	memcpy(t->buf + PMV_TRIAL_SEND_AT, words, sizeof(words));
@@ -161,19 +161,20 @@ int
 pmv_trial_message_wait(struct pmv_trial *t, uint32_t step, struct pmv_trial_message *ret_msg)
 {
 	struct pmv_trial_wc wc;
-	uint32_t words[3];
+	uint32_t words[4];
 	int ret = pmv_trial_wait(t, PMV_TRIAL_ID_RECV, PMV_TRIAL_NEVER_MS, &wc);
 
 	if (ret != 0)
 		return ret;
 	memcpy(words, t->buf + PMV_TRIAL_RECV_AT, sizeof(words));
-	if (wc.status != 0 || wc.byte_len != MESSAGE_BYTES || be32toh(words[0]) != MAGIC ||
+	if (wc.status != 0 || wc.byte_len != PMV_TRIAL_MESSAGE || be32toh(words[0]) != MAGIC ||
 		be32toh(words[1]) != step) {
 		pmv_trial_say(t, "the message about step %u: status %u, %u bytes, step %u", step,
 			wc.status, wc.byte_len, be32toh(words[1]));
 		return -EPROTO;
 	}
-	*ret_msg = (struct pmv_trial_message){ be32toh(words[1]), be32toh(words[2]) };
+	*ret_msg = (struct pmv_trial_message){ be32toh(words[1]), be32toh(words[2]),
+		be32toh(words[3]) };
 	return 0;
 }
 

@@ -12,7 +12,9 @@
 #define PMV_TRIAL_ID_SEND 100u
 #define PMV_TRIAL_ID_RECV 101u
 #define PMV_TRIAL_ID_DATA 102u
+#define PMV_TRIAL_ID_KEY  103u
 
+#define PMV_TRIAL_MESSAGE   16u /* bytes */
 #define PMV_TRIAL_GRH       40u
 #define PMV_TRIAL_GUARD     32u
 #define PMV_TRIAL_BLANK     0xee
@@ -23,6 +25,7 @@
 struct pmv_trial_message {
 	uint32_t step;
 	uint32_t nb_failures; /* of the responder, so far */
+	uint32_t key;         /* of the responder's window for this step; 0: none */
 };
 
 /* Where the first message of a step lies, at both ends. */
@@ -42,6 +45,7 @@ void pmv_trial_expect(struct pmv_trial *t, const struct pmv_trial_step *s, const
 int pmv_trial_wait(struct pmv_trial *t, uint64_t wr_id, uint32_t ms, struct pmv_trial_wc *ret_wc);
 
 /* Messages over the connection. @return 0; a negative errno after it has said why. */
+/* The message tells t->key if the case has windows. */
 int pmv_trial_message_expect(struct pmv_trial *t);
 int pmv_trial_message_send(struct pmv_trial *t, uint32_t step);
 /* Waits until the peer has acknowledged it. */

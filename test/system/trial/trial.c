@@ -85,6 +85,13 @@ pmv_trial_place_parse(const uint8_t *bytes, struct pmv_trial_place *ret_place)
 }
 
 void
+pmv_trial_check_mtu(struct pmv_trial *t, uint32_t code)
+{
+	if (128u << code != t->c->mtu)
+		pmv_trial_say(t, "the path MTU is %u, not %u", 128u << code, t->c->mtu);
+}
+
+void
 pmv_trial_run(struct pmv_trial *t)
 {
 	if (t->peer.bytes < PMV_TRIAL_DATA_BYTES)

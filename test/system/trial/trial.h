@@ -23,6 +23,8 @@
 #define PMV_TRIAL_WR_MAX      16u
 #define PMV_TRIAL_RD_ATOMIC   4u
 #define PMV_TRIAL_QKEY        0x11223344u
+/* Eight bytes in the data, behind what any step uses: written through a window before SEND_INV. */
+#define PMV_TRIAL_PROBE_AT (PMV_TRIAL_DATA_BYTES - 64)
 /* 67 ms: a lost packet without followers costs so much, not the two seconds of the CM's proposal.
  */
 #define PMV_TRIAL_ACK_TIMEOUT 14u
@@ -56,6 +58,7 @@ struct pmv_trial_wr {
 	uint32_t rkey;
 	uint64_t compare_add;
 	uint64_t swap;
+	uint32_t inv_key; /* SEND_INV */
 };
 
 struct pmv_trial_wc {
@@ -64,7 +67,8 @@ struct pmv_trial_wc {
 	uint32_t opcode;
 	uint32_t byte_len;
 	uint32_t flags;
-	uint32_t imm; /* host order */
+	uint32_t imm;     /* host order */
+	uint32_t inv_key; /* with WC_WITH_INV, instead of imm */
 	uint32_t src_qp;
 	bool tells_solicited; /* this side's completions say whether the sender set the bit */
 	bool solicited;
@@ -87,6 +91,12 @@ struct pmv_trial {
 	uint32_t nb_failures; /* said by say() */
 	uint32_t nb_lost;     /* unreliable messages that did not arrive */
 	bool has_recv;        /* unreliable: a receive is waiting */
+	uint32_t key;         /* of the last window that was bound: the peer's, or ours */
+	/* How a SEND longer than the receive ends: here as responder, and as requester of the peer.
+	 * LOC_LEN_ERR and REM_INV_REQ_ERR (IBTA vol. 1, 9.9.3); with rxe as responder LOC_QP_OP_ERR
+	 * and REM_OP_ERR (6.1, send_data_in). */
+	uint32_t short_recv_status;
+	uint32_t long_send_status;
 	struct pmv_trial_wc stash[PMV_TRIAL_STASH_MAX];
 	uint32_t nb_stash;
 };
@@ -96,6 +106,10 @@ int pmv_trial_side_send(struct pmv_trial *t, const struct pmv_trial_wr *wr);
 /* `on_data` as of a wr; the SRQ, if there is one, is the data queue pair's. */
 int pmv_trial_side_recv(struct pmv_trial *t, bool on_data, uint64_t wr_id, uint32_t at,
 	uint32_t length, uint32_t split);
+/* Binds the window, which grants nothing now, to the data of the buffer, under a new key. */
+int pmv_trial_side_bind(struct pmv_trial *t, uint64_t wr_id, uint32_t *ret_key);
+/* Takes the key of the window back. */
+int pmv_trial_side_invalidate(struct pmv_trial *t, uint64_t wr_id, uint32_t key);
 /* @return 1 a completion; 0 none so far. Sets is_gone. */
 int pmv_trial_side_poll(struct pmv_trial *t, struct pmv_trial_wc *ret_wc);
 
@@ -105,6 +119,8 @@ void pmv_trial_say(struct pmv_trial *t, const char *fmt, ...) __attribute__((for
 int pmv_trial_parse(struct pmv_trial *t, int argc, char **argv);
 void pmv_trial_place_build(const struct pmv_trial_place *place, uint8_t *bytes);
 void pmv_trial_place_parse(const uint8_t *bytes, struct pmv_trial_place *ret_place);
+/* The connection's path MTU, as a code, is that of the case. */
+void pmv_trial_check_mtu(struct pmv_trial *t, uint32_t code);
 uint64_t pmv_trial_now_ms(void);
 
 /* Runs all steps over the established connection, either role. */
