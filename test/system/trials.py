@@ -15,7 +15,7 @@ BOTH = (0, LOSS_PERCENT)
 # that a loss cuts off ends in an error with rxe (6.1, resp_check_resource), which is no sign of anything.
 CASES = (('rc', 'v4', 1500, BOTH), ('atomic', 'v4', 1500, BOTH), ('inv', 'v4', 1500, BOTH), ('mw', 'v6', 1500, BOTH),
          ('too_long', 'v4', 1500, (0,)), ('srq', 'v6', 1500, BOTH), ('srq_ud', 'v4', 1500, BOTH),
-         ('srq_uc', 'v4', 1500, (0,)), ('uc', 'v6', 1500, BOTH), ('ud', 'v4', 1500, BOTH), ('ud', 'v6', 1500, BOTH),
+         ('srq_uc', 'v4', 1500, (0,)), ('uc', 'v6', 1500, BOTH), ('uc_cm', 'v4', 1500, (0,)), ('ud', 'v4', 1500, BOTH), ('ud', 'v6', 1500, BOTH),
          ('rc4096', 'v4', 4200, BOTH), ('uc4096', 'v6', 4200, BOTH), ('ud4096', 'v4', 4200, (0,)))
 LIMIT = {0: 60, LOSS_PERCENT: 120}
 

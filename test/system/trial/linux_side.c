@@ -46,6 +46,8 @@ static struct {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *listener;
 	struct rdma_cm_id *id;
+	struct rdma_cm_id *data_listener; /* of cases by_cm */
+	struct rdma_cm_id *data_id;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_srq *srq;
@@ -147,7 +149,7 @@ make_objects(struct pmv_trial *t)
 	if (ret != 0)
 		return ret;
 	side.data = side.id->qp;
-	if (t->c->transport != PMV_TRIAL_RC) {
+	if (t->c->transport != PMV_TRIAL_RC && !t->c->by_cm) {
 		fill_init_attr(t, true, &attr);
 		side.data = ibv_create_qp(side.pd, &attr);
 		if (side.data == NULL)
@@ -170,6 +172,49 @@ make_sockaddr(const struct pmv_trial *t, struct sockaddr_storage *addr)
 	inet_pton(addr->ss_family, t->address,
 		t->is_v6 ? (void *)&v6->sin6_addr : (void *)&v4->sin_addr);
 	return (struct sockaddr *)addr;
+}
+
+/* An id for UC. rdma_create_id() knows none, and user space gets one in the IB port space only. Its
+ * calls wait for what they start. */
+static int
+make_data_id(const struct pmv_trial *t, struct rdma_cm_id **ret_id)
+{
+	struct sockaddr_storage addr;
+	struct rdma_addrinfo ai = {
+		.ai_flags = t->is_client ? 0 : RAI_PASSIVE,
+		.ai_qp_type = IBV_QPT_UC,
+		.ai_port_space = RDMA_PS_IB,
+	};
+
+	if (t->is_client)
+		ai.ai_dst_addr = make_sockaddr(t, &addr);
+	else
+		ai.ai_src_addr = make_sockaddr(t, &addr);
+	ai.ai_family = addr.ss_family;
+	*(t->is_client ? &ai.ai_dst_len : &ai.ai_src_len) =
+		t->is_v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+	return complain("no id for the data", rdma_create_ep(ret_id, &ai, NULL, NULL));
+}
+
+/* The second connection. */
+static int
+connect_data(const struct pmv_trial *t)
+{
+	struct rdma_conn_param param = { 0 };
+	struct ibv_qp_init_attr attr;
+	int ret = t->is_client ? make_data_id(t, &side.data_id)
+			       : complain("no request for the data",
+					 rdma_get_request(side.data_listener, &side.data_id));
+
+	if (ret != 0)
+		return ret;
+	fill_init_attr(t, true, &attr);
+	ret = complain("no data queue pair", rdma_create_qp(side.data_id, side.pd, &attr));
+	if (ret != 0)
+		return ret;
+	side.data = side.data_id->qp;
+	return complain("the data connection", t->is_client ? rdma_connect(side.data_id, &param)
+							    : rdma_accept(side.data_id, &param));
 }
 
 static int
@@ -206,6 +251,10 @@ accept_client(struct pmv_trial *t, struct rdma_conn_param *param)
 		ret = complain("bind", rdma_bind_addr(side.listener, make_sockaddr(t, &addr)));
 	if (ret == 0)
 		ret = complain("listen", rdma_listen(side.listener, 1));
+	if (ret == 0 && t->c->by_cm)
+		ret = make_data_id(t, &side.data_listener);
+	if (ret == 0 && t->c->by_cm)
+		ret = complain("listen for the data", rdma_listen(side.data_listener, 1));
 	if (ret == 0)
 		ret = take_event(t, RDMA_CM_EVENT_CONNECT_REQUEST);
 	if (ret == 0)
@@ -274,10 +323,11 @@ bring_up_data(struct pmv_trial *t)
 		ibv_query_qp(side.id->qp, &rc, IBV_QP_AV | IBV_QP_PATH_MTU, &init));
 	if (ret == 0)
 		pmv_trial_check_mtu(t, rc.path_mtu);
-	if (t->c->transport == PMV_TRIAL_RC)
+	if (t->c->transport == PMV_TRIAL_RC || ret != 0)
 		return ret;
-	if (ret == 0)
-		ret = move_data_qp(t, &rc);
+	if (t->c->by_cm)
+		return connect_data(t);
+	ret = move_data_qp(t, &rc);
 	if (ret != 0 || t->c->transport != PMV_TRIAL_UD)
 		return ret;
 	side.ah = ibv_create_ah(side.pd, &rc.ah_attr);
@@ -461,8 +511,12 @@ end(struct pmv_trial *t)
 	}
 	if (side.ah != NULL)
 		ibv_destroy_ah(side.ah);
-	if (side.data != side.id->qp)
+	if (side.data_id != NULL)
+		rdma_destroy_ep(side.data_id); /* DREQ or DREP, and no wait */
+	else if (side.data != side.id->qp)
 		ibv_destroy_qp(side.data);
+	if (side.data_listener != NULL)
+		rdma_destroy_ep(side.data_listener);
 	rdma_destroy_qp(side.id);
 	if (side.mw != NULL)
 		complain("the memory window stays", ibv_dealloc_mw(side.mw));

@@ -48,6 +48,8 @@ static struct {
 	int nb_words;
 	struct pmv_cm_id *listener;
 	struct pmv_cm_id *id;
+	struct pmv_cm_id *data_listener; /* of cases by_cm */
+	struct pmv_cm_id *data_id;
 	struct pmv_pd *pd;
 	struct pmv_cq *cq;
 	struct pmv_srq *srq;
@@ -56,6 +58,7 @@ static struct {
 	struct pmv_qp *rc;
 	struct pmv_qp *data; /* UC, UD; RC: the id's */
 	struct pmv_ah *ah;
+	uint32_t nb_up; /* connections */
 	bool is_established;
 	int error; /* of the connection; it has been said why */
 } side;
@@ -133,7 +136,7 @@ make_queue_pairs(struct pmv_trial *t)
 	if (ret != 0)
 		return ret;
 	side.rc = side.data = pmv_cm_id_qp(side.id);
-	if (t->c->transport != PMV_TRIAL_RC) {
+	if (t->c->transport != PMV_TRIAL_RC && !t->c->by_cm) {
 		fill_init_attr(t, true, &attr);
 		ret = complain("no data queue pair",
 			pmv_create_qp(side.pd, side.ep.worker, &attr, &side.data));
@@ -212,6 +215,28 @@ store_address(const struct sockaddr_storage *addr, uint8_t *gid)
 	memcpy(gid + 12, &((const struct sockaddr_in *)addr)->sin_addr, 4);
 }
 
+/* An id that resolves, or listens: the case's data queue pair has its own in the IB port space, the
+ * only one in which Linux connects UC. */
+static int
+make_id(struct pmv_trial *t, enum pmv_cm_port_space ps, enum pmv_qp_type type,
+	struct pmv_cm_id **ret_id)
+{
+	struct sockaddr_storage addr;
+	int ret = pmv_app_sockaddr_parse(t->address, &addr);
+
+	if (ret != 0)
+		return ret;
+	pmv_app_sockaddr_set_port(&addr, t->port);
+	ret = complain("no id", pmv_cm_create_id(side.ep.cm, NULL, NULL, ps, type, ret_id));
+	if (ret != 0)
+		return ret;
+	if (t->is_client)
+		return complain("address",
+			pmv_cm_resolve_addr(*ret_id, NULL, (struct sockaddr *)&addr, RESOLVE_MS));
+	ret = complain("bind", pmv_cm_bind_addr(*ret_id, (struct sockaddr *)&addr));
+	return ret != 0 ? ret : complain("listen", pmv_cm_listen(*ret_id, 1));
+}
+
 static int
 bring_up_data(struct pmv_trial *t)
 {
@@ -227,10 +252,11 @@ bring_up_data(struct pmv_trial *t)
 	ret = complain("query of the queue pair", pmv_query_qp(side.rc, &rc, &init));
 	if (ret == 0)
 		pmv_trial_check_mtu(t, rc.path_mtu);
-	if (t->c->transport == PMV_TRIAL_RC)
+	if (t->c->transport == PMV_TRIAL_RC || ret != 0)
 		return ret;
-	if (ret == 0)
-		ret = move_data_qp(t, &rc);
+	if (t->c->by_cm)
+		return t->is_client ? make_id(t, PMV_PS_IB, PMV_QPT_UC, &side.data_id) : 0;
+	ret = move_data_qp(t, &rc);
 	if (ret == 0 && t->c->transport == PMV_TRIAL_UD)
 		ret = complain("no address handle", pmv_create_ah(side.pd, &rc.ah_attr, &side.ah));
 	return ret;
@@ -243,9 +269,64 @@ on_failure(struct pmv_trial *t, const struct pmv_cm_event *ev)
 	side.error = -ECONNREFUSED;
 }
 
+/* Connects, or accepts. */
+static int
+answer_data(struct pmv_trial *t)
+{
+	struct pmv_qp_init_attr attr;
+	int ret;
+
+	fill_init_attr(t, true, &attr);
+	ret = complain("no data queue pair",
+		pmv_cm_create_qp(side.data_id, side.pd, side.ep.worker, &attr));
+	if (ret != 0)
+		return ret;
+	side.data = pmv_cm_id_qp(side.data_id);
+	return complain("the data connection", t->is_client ? pmv_cm_connect(side.data_id, NULL)
+							    : pmv_cm_accept(side.data_id, NULL));
+}
+
+/* Both connections, if the case has two. */
+static void
+count_up(const struct pmv_trial *t)
+{
+	side.nb_up++;
+	side.is_established = side.nb_up == (t->c->by_cm ? 2 : 1);
+}
+
+static void
+on_data_event(struct pmv_trial *t, const struct pmv_cm_event *ev)
+{
+	switch (ev->event) {
+	case PMV_CM_EVENT_ADDR_RESOLVED:
+		side.error = complain("route", pmv_cm_resolve_route(side.data_id, RESOLVE_MS));
+		break;
+	case PMV_CM_EVENT_CONNECT_REQUEST:
+		side.data_id = ev->id;
+		side.error = answer_data(t);
+		break;
+	case PMV_CM_EVENT_ROUTE_RESOLVED:
+		side.error = answer_data(t);
+		break;
+	case PMV_CM_EVENT_ESTABLISHED:
+		count_up(t);
+		break;
+	case PMV_CM_EVENT_DISCONNECTED:
+	case PMV_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		on_failure(t, ev);
+	}
+}
+
 static void
 on_event(struct pmv_trial *t, const struct pmv_cm_event *ev)
 {
+	if (ev->id == side.data_id ||
+		(ev->listen_id != NULL && ev->listen_id == side.data_listener)) {
+		on_data_event(t, ev);
+		return;
+	}
 	if (ev->param.private_data_len >= PMV_TRIAL_PLACE_BYTES)
 		pmv_trial_place_parse(ev->param.private_data, &t->peer);
 	switch (ev->event) {
@@ -260,8 +341,8 @@ on_event(struct pmv_trial *t, const struct pmv_cm_event *ev)
 		side.error = answer(t);
 		break;
 	case PMV_CM_EVENT_ESTABLISHED:
-		side.is_established = true;
 		side.error = bring_up_data(t);
+		count_up(t);
 		break;
 	case PMV_CM_EVENT_DISCONNECTED:
 		t->is_gone = true;
@@ -288,22 +369,11 @@ turn(struct pmv_trial *t)
 static int
 start(struct pmv_trial *t)
 {
-	struct sockaddr_storage addr;
-	struct pmv_cm_id **ret_id = t->is_client ? &side.id : &side.listener;
-	int ret = pmv_app_sockaddr_parse(t->address, &addr);
+	int ret = make_id(t, PMV_PS_TCP, PMV_QPT_RC, t->is_client ? &side.id : &side.listener);
 
-	if (ret != 0)
-		return ret;
-	pmv_app_sockaddr_set_port(&addr, t->port);
-	ret = complain(
-		"no id", pmv_cm_create_id(side.ep.cm, NULL, NULL, PMV_PS_TCP, PMV_QPT_RC, ret_id));
-	if (ret != 0)
-		return ret;
-	if (t->is_client)
-		return complain("address",
-			pmv_cm_resolve_addr(side.id, NULL, (struct sockaddr *)&addr, RESOLVE_MS));
-	ret = complain("bind", pmv_cm_bind_addr(side.listener, (struct sockaddr *)&addr));
-	return ret != 0 ? ret : complain("listen", pmv_cm_listen(side.listener, 1));
+	if (ret == 0 && t->c->by_cm && !t->is_client)
+		ret = make_id(t, PMV_PS_IB, PMV_QPT_UC, &side.data_listener);
+	return ret;
 }
 
 /* What we send is lost as often as what the guest sends, which its qdisc sees to. */
@@ -478,13 +548,22 @@ end(struct pmv_trial *t)
 	uint64_t until = pmv_trial_now_ms() + LEAVE_MS;
 	int ret = 0;
 
-	if (side.is_established && !t->is_gone)
+	if (side.is_established && !t->is_gone) {
+		if (side.data_id != NULL)
+			pmv_cm_disconnect(side.data_id);
 		pmv_cm_disconnect(side.id);
+	}
 	while (side.is_established && !t->is_gone && pmv_trial_now_ms() < until)
 		turn(t);
 	pmv_app_endpoint_drain(&side.ep, DRAIN_MS);
-	if (side.data != side.rc)
+	if (side.data_id != NULL && side.data != side.rc)
+		ret |= complain("the data queue pair's end", pmv_cm_destroy_qp(side.data_id));
+	else if (side.data != side.rc)
 		ret |= complain("the data queue pair's end", pmv_destroy_qp(side.data));
+	if (side.data_id != NULL)
+		pmv_cm_destroy_id(side.data_id);
+	if (side.data_listener != NULL)
+		pmv_cm_destroy_id(side.data_listener);
 	if (side.ah != NULL)
 		ret |= complain("the address handle's end", pmv_destroy_ah(side.ah));
 	if (side.rc != NULL)

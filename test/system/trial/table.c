@@ -37,6 +37,8 @@ static const struct pmv_trial_case cases[] = {
 	{ CASE("unaligned", RC, PMV_TRIAL_MTU), FAULT(UNALIGNED), OPCODES(1, PMV_TRIAL_FETCH_ADD) },
 	{ CASE("uc", UC, PMV_TRIAL_MTU),
 	  OPCODES(4, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM) },
+	{ CASE("uc_cm", UC, PMV_TRIAL_MTU), .by_cm = true,
+	  OPCODES(4, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM) },
 	{ CASE("uc4096", UC, PMV_TRIAL_MTU_BIG),
 	  OPCODES(4, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM, PMV_TRIAL_WRITE, PMV_TRIAL_WRITE_IMM) },
 	{ CASE("ud", UD, PMV_TRIAL_MTU), OPCODES(2, PMV_TRIAL_SEND, PMV_TRIAL_SEND_IMM) },
@@ -95,7 +97,12 @@ opcode_steps(const struct pmv_trial_case *c, enum pmv_trial_opcode opcode)
 {
 	if (pmv_trial_opcode_is_atomic(opcode))
 		return NB_VARIANTS;
-	return c->transport == PMV_TRIAL_UD ? NB_LENGTHS_UD : NB_LENGTHS;
+	if (c->transport == PMV_TRIAL_UD)
+		return NB_LENGTHS_UD;
+	/* rxe stops sending when 64 of its frames are on their way to the wire, and sometimes does
+	 * not go on when they are there (6.1, rxe_requester); UC has no answer that wakes it. */
+	return c->transport == PMV_TRIAL_UC && c->mtu == PMV_TRIAL_MTU_BIG ? NB_LENGTHS - 1
+									   : NB_LENGTHS;
 }
 
 uint32_t

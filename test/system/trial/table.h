@@ -48,6 +48,8 @@ struct pmv_trial_case {
 	/* The responder binds a window for each step, and the key goes through it. SEND_INV names
 	 * the key and ends it; after any other operation the responder ends it itself. */
 	bool has_mw;
+	bool by_cm;   /* UC: the data queue pair has a connection of its own, not just the first's
+			 path */
 	uint32_t mtu; /* payload of a full packet */
 	uint32_t nb_opcodes;
 	enum pmv_trial_opcode opcodes[5];
