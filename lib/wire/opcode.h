@@ -116,7 +116,7 @@ enum pmv_opcode_payload {
 	PMV_OPPAY_SOME,     /* 1 .. path MTU */
 	PMV_OPPAY_FULL,     /* exactly the path MTU, pad 0 */
 	PMV_OPPAY_EIGHT,    /* exactly 8, pad 0 */
-	PMV_OPPAY_CNP,      /* 16 reserved bytes, not judged */
+	PMV_OPPAY_CNP,      /* exactly 16 reserved bytes, whatever they hold; pad 0 */
 	PMV_OPPAY_SACK,     /* exactly PMV_SACK_LEN, pad 0 */
 };
 
@@ -188,6 +188,8 @@ pmv_opcode_payload_is_ok(const struct pmv_roce_view *v, uint32_t path_mtu)
 		return v->payload_len <= path_mtu;
 	case PMV_OPPAY_EIGHT:
 		return v->payload_len == 8 && v->bth.padcnt == 0;
+	case PMV_OPPAY_CNP:
+		return v->payload_len == 16 && v->bth.padcnt == 0;
 	case PMV_OPPAY_SACK:
 		return v->payload_len == PMV_SACK_LEN && v->bth.padcnt == 0;
 	default:
