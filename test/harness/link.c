@@ -12,6 +12,8 @@
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
+#include "lib/wire/eth_ip.h"
+
 #define RING_SIZE 2048u
 #define POOL_SIZE 8191u
 #define DATA_ROOM 4608u
@@ -165,6 +167,54 @@ copy_of(struct pmv_test_link *link, const struct rte_mbuf *m)
 	return rte_pktmbuf_copy(m, link->pool, 0, UINT32_MAX);
 }
 
+/* Bytes that wait for the wire. */
+static uint64_t
+queued(const struct pmv_test_link *link, const struct pmv_test_dir *d, uint64_t now)
+{
+	return d->free_at > now ? (d->free_at - now) * d->bytes_per_us / link->ticks_per_us : 0;
+}
+
+/* As a switch does it: ECN becomes CE, and the header checksum what it has to be (RFC 3168 5, RFC
+ * 1624). False: the frame's sender does not want marks. */
+static bool
+mark(struct rte_mbuf *m)
+{
+	uint8_t *l3 = rte_pktmbuf_mtod_offset(m, uint8_t *, PMV_ETH_LEN);
+	uint32_t sum;
+
+	if (pmv_be16_load(l3 - 2) == PMV_ETHERTYPE_IPV6) {
+		if ((l3[1] >> 4 & PMV_IP_ECN_MASK) == 0)
+			return false;
+		l3[1] |= PMV_IP_ECN_CE << 4;
+		return true;
+	}
+	if (pmv_be16_load(l3 - 2) != PMV_ETHERTYPE_IPV4 || (l3[1] & PMV_IP_ECN_MASK) == 0)
+		return false;
+	sum = (uint32_t)(uint16_t)~pmv_be16_load(l3 + 10) + (uint16_t)~pmv_be16_load(l3);
+	l3[1] |= PMV_IP_ECN_CE;
+	sum += pmv_be16_load(l3);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	pmv_be16_store(l3 + 10, (uint16_t)~sum);
+	return true;
+}
+
+/* What the queue before the wire makes of a frame. False: it is full. */
+static bool
+takes(const struct pmv_test_link *link, struct pmv_test_dir *d, struct rte_mbuf *m, uint64_t now)
+{
+	uint64_t before = queued(link, d, now);
+
+	if (d->queue_bytes != 0 && before > d->queue_bytes) {
+		d->nb_overrun++;
+		return false;
+	}
+	d->queue_bytes_max = RTE_MAX(d->queue_bytes_max, before);
+	if (d->mark_bytes != 0 && before > d->mark_bytes)
+		d->nb_marked += mark(m);
+	return true;
+}
+
 /* When the frame is at the other end: it waits for those before it, takes its time on the wire, and
  * then travels. */
 static uint64_t
@@ -186,9 +236,14 @@ take_one(struct pmv_test_link *link, int side, struct rte_mbuf *m, uint64_t now)
 {
 	struct pmv_test_end *from = &link->end[side];
 	struct pmv_test_end *to = &link->end[!side];
-	uint64_t due = on_wire(link, &from->out, m, now);
 	struct rte_mbuf *copy;
+	uint64_t due;
 
+	if (!takes(link, &from->out, m, now)) {
+		rte_pktmbuf_free(m);
+		return;
+	}
+	due = on_wire(link, &from->out, m, now);
 	switch (judge(link, &from->out, m)) {
 	case PMV_TEST_DROP:
 		from->out.nb_dropped++;
@@ -239,19 +294,45 @@ deliver(struct pmv_test_end *from, struct pmv_test_end *to, uint64_t now)
 	return nb;
 }
 
+/* The port of a queue is done with its last frame. */
+static bool
+nic_is_free(const struct pmv_test_dir *d, int q, uint64_t now)
+{
+	return d->nic_bytes_per_us == 0 || d->nic_free_at[q] <= now;
+}
+
+static void
+nic_takes(
+	const struct pmv_test_link *link, struct pmv_test_dir *d, int q, uint32_t len, uint64_t now)
+{
+	uint64_t step = 2 * link->ticks_per_us; /* what a late step may make up for */
+
+	if (d->nic_bytes_per_us != 0)
+		d->nic_free_at[q] = RTE_MAX(d->nic_free_at[q], now - step) +
+				    (len + 24) * link->ticks_per_us / d->nic_bytes_per_us;
+}
+
+static void
+take_queue(struct pmv_test_link *link, int side, int q, uint64_t now)
+{
+	struct pmv_test_dir *d = &link->end[side].out;
+	void *m;
+
+	while (nic_is_free(d, q, now) && rte_ring_dequeue(link->end[side].tx[q], &m) == 0) {
+		nic_takes(link, d, q, rte_pktmbuf_pkt_len((struct rte_mbuf *)m), now);
+		take_one(link, side, m, now);
+	}
+}
+
 uint32_t
 pmv_test_link_step(struct pmv_test_link *link, uint64_t now)
 {
 	uint32_t nb = 0;
 
 	for (int side = 0; side < 2; side++) {
-		for (int q = 0; q < PMV_TEST_LINK_QUEUES; q++) {
-			void *m;
-
-			while (link->end[side].tx[q] != NULL &&
-				rte_ring_dequeue(link->end[side].tx[q], &m) == 0)
-				take_one(link, side, m, now);
-		}
+		for (int q = 0; q < PMV_TEST_LINK_QUEUES; q++)
+			if (link->end[side].tx[q] != NULL)
+				take_queue(link, side, q, now);
 	}
 	for (int side = 0; side < 2; side++)
 		nb += deliver(&link->end[side], &link->end[!side], now);

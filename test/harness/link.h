@@ -2,7 +2,9 @@
 /*
  * A virtual link between two ethdev ports of this process (net_ring), moved by the test under a
  * virtual clock: what goes into one end comes out of the other after a delay, unless a mask, a
- * probability or a hook says otherwise. Deterministic for a given seed.
+ * probability or a hook says otherwise. A direction may be a bottleneck: senders faster than its
+ * wire, a queue before it, frames marked when that is long (ECN) and dropped when it is full.
+ * Deterministic for a given seed.
  */
 #ifndef PMV_TEST_LINK_H
 #define PMV_TEST_LINK_H
@@ -38,8 +40,16 @@ struct pmv_test_dir {
 	double dup;
 	double swap;
 	uint32_t delay_us;
-	uint32_t bytes_per_us;   /* rate of the wire, 24 bytes a frame besides; 0 = no limit */
-	uint64_t free_at;        /* the wire has passed on what came before; link.c */
+	uint32_t bytes_per_us;     /* rate of the wire, 24 bytes a frame besides; 0 = no limit */
+	uint32_t nic_bytes_per_us; /* each transmit queue puts no more on its way; 0 = no limit */
+	uint32_t mark_bytes;       /* with more than that before it, a frame that may be marked is
+				      marked; 0 = never */
+	uint32_t queue_bytes; /* with more than that before it, a frame is dropped; 0 = never */
+	uint64_t free_at;     /* the wire has passed on what came before; link.c */
+	uint64_t nic_free_at[PMV_TEST_LINK_QUEUES]; /* link.c */
+	uint64_t queue_bytes_max;                   /* seen before a frame */
+	uint64_t nb_marked;
+	uint64_t nb_overrun;     /* dropped for want of room */
 	pmv_test_link_hook hook; /* asked first; PASS lets the rest decide */
 	void *hook_arg;
 	uint64_t nb_frames; /* seen */
