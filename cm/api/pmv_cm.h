@@ -258,7 +258,7 @@ PMV_API int pmv_cm_get_event(struct pmv_cm *cm, struct pmv_cm_event **ret_event)
 PMV_API void pmv_cm_ack_event(struct pmv_cm *cm, struct pmv_cm_event *event);
 
 /* Options: 0; -EINVAL out of range, or too late. */
-/** Traffic class byte (DSCP << 2) of CM and data packets, the latter with ECN 00; before
+/** Traffic class byte (DSCP << 2) of CM and data packets, their ECN bits left out; before
  * resolve_route or accept. */
 PMV_API int pmv_cm_set_service_type(struct pmv_cm_id *id, uint8_t tos);
 /** ACK timeout code of the QP, 0..31; before connect or accept. */

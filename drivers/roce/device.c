@@ -24,6 +24,10 @@
  */
 static const char *const cpu_ports[] = { "net_ring", "net_af_packet", "net_tap", "net_pcap" };
 
+/* Of a port that does not tell its speed. Too much costs a few notifications more, too little would
+ * end a limit too early. */
+#define LINE_MBPS_UNKNOWN 100000u
+
 int
 pmv_roce_device_probe(uint16_t port_id)
 {
@@ -87,6 +91,19 @@ pmv_roce_device_init(struct pmv_device *base)
 }
 
 void
+pmv_roce_device_ask_line(struct pmv_device *base)
+{
+	struct pmv_roce_device *dev = (struct pmv_roce_device *)base;
+	struct rte_eth_link link = { 0 };
+	uint64_t mbps = LINE_MBPS_UNKNOWN;
+
+	if (rte_eth_link_get_nowait(base->port_id, &link) == 0 && link.link_speed != 0 &&
+		link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN)
+		mbps = link.link_speed;
+	__atomic_store_n(&dev->line, mbps * 125000, __ATOMIC_RELAXED);
+}
+
+void
 pmv_roce_device_fini(struct pmv_device *base)
 {
 	/* no region is left, so no frame points into one */
@@ -101,7 +118,8 @@ pmv_roce_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
 
 	attr->max_rd_atomic = PMV_ROCE_RD_MAX;
 	attr->atomic_cap = PMV_ATOMIC_GLOB; /* done by the CPU itself, see atomic.h */
-	attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
+	attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID,
+		PMV_ECE_SELECTIVE_REPEAT | PMV_ECE_CONGESTION };
 	attr->local_ack_delay = PMV_ROCE_ACK_DELAY;
 	attr->max_qp = PMV_ROCE_QP_MAX;
 	attr->max_qp_wr = PMV_ROCE_QP_WR_MAX;

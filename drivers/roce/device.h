@@ -26,6 +26,8 @@
 int pmv_roce_device_probe(uint16_t port_id);
 int pmv_roce_device_init(struct pmv_device *dev);
 void pmv_roce_device_fini(struct pmv_device *dev);
+/* Asks the port for its speed, for connections to come. */
+void pmv_roce_device_ask_line(struct pmv_device *dev);
 void pmv_roce_device_query(struct pmv_device *dev, struct pmv_device_attr *attr);
 
 #endif

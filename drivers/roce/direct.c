@@ -15,8 +15,8 @@ budget_of(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, uint32_
 {
 	const struct pmv_roce_sq *sq = &qp->sq;
 
-	if (sq->snd != sq->head || qp->on_run || w->fault != NULL || pmv_roce_retry_waits(qp) ||
-		!pmv_psn_eq(qp->win.nxt, qp->win.end))
+	if (sq->snd != sq->head || qp->on_run || qp->paced || w->fault != NULL ||
+		pmv_roce_retry_waits(qp) || !pmv_psn_eq(qp->win.nxt, qp->win.end))
 		return 0;
 	nb = RTE_MIN(nb, sq->max_wr - (sq->head - sq->tail));
 	nb = RTE_MIN(nb, pmv_roce_window_room(&qp->win));

@@ -47,6 +47,20 @@ pmv_roce_hdr_init(struct pmv_roce_hdr *h, const struct pmv_device *dev, const st
 	return err;
 }
 
+/* The traffic class of IPv6 straddles two bytes. No ICRC covers these bits. */
+void
+pmv_roce_hdr_set_ect(struct pmv_roce_hdr *h)
+{
+	uint8_t *l3 = h->bytes + h->tmpl.l3_off;
+
+	if (h->tmpl.is_v6) {
+		l3[1] |= PMV_IP_ECN_ECT0 << 4;
+		return;
+	}
+	h->tmpl.ip_sum += PMV_IP_ECN_ECT0; /* ECN was 00 */
+	l3[1] |= PMV_IP_ECN_ECT0;
+}
+
 uint8_t *
 pmv_roce_packet_begin(struct pmv_roce_worker *w, struct rte_mempool *pool,
 	const struct pmv_roce_hdr *h, uint32_t hdr_len, struct rte_mbuf **ret_m)

@@ -61,11 +61,14 @@ struct pmv_roce_hdr {
 
 /*
  * 0, or -EINVAL (families differ). The UDP source port is av's; when that is 0 the fold of its flow
- * label, and without one the fold of the two QPNs. ECN is 00: nothing here reacts to congestion
- * marks yet.
+ * label, and without one the fold of the two QPNs. ECN is 00, see pmv_roce_hdr_set_ect().
  */
 int pmv_roce_hdr_init(struct pmv_roce_hdr *h, const struct pmv_device *dev, const struct pmv_av *av,
 	uint32_t local_qpn, uint32_t remote_qpn);
+
+/* Frames may be marked instead of dropped: ECN is ECT(0) from now on (RFC 3168 5). Nothing was made
+ * of the template yet. */
+void pmv_roce_hdr_set_ect(struct pmv_roce_hdr *h);
 
 /*
  * Parses a frame and checks everything that needs no QP: headers, lengths, checksums, VLAN,

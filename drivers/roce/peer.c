@@ -25,7 +25,13 @@ remember(struct pmv_roce_peer *peer, const struct pmv_roce_pkt *p)
 	k->padcnt = p->roce.bth.padcnt;
 }
 
-bool
+static bool
+is_marked(const uint8_t *l3, bool is_v6)
+{
+	return (l3[1] >> (is_v6 ? 4 : 0) & PMV_IP_ECN_MASK) == PMV_IP_ECN_CE;
+}
+
+enum pmv_roce_peer_verdict
 pmv_roce_peer_match(
 	struct pmv_roce_peer *peer, struct rte_mbuf *m, uint32_t bth_off, struct pmv_roce_pkt *p)
 {
@@ -34,12 +40,14 @@ pmv_roce_peer_match(
 	if (pmv_roce_parse(p->bth, m->data_len - bth_off, roce_len, &p->roce) != PMV_WIRE_OK ||
 		p->roce.op->opclass != PMV_OPCLASS_RC ||
 		!pmv_pkey_is_match(p->roce.bth.pkey, PMV_PKEY_DEFAULT))
-		return false;
+		return PMV_ROCE_PEER_UNSURE;
 	if (!pmv_icrc_packet_check(p->hdr + peer->match.l3_off, peer->match.is_v6,
 		    bth_off - peer->match.l3_off + roce_len))
-		return false;
+		return PMV_ROCE_PEER_UNSURE;
 	p->payload_len = p->roce.payload_len;
 	p->payload_off = bth_off + p->roce.payload_off;
+	if (is_marked(p->hdr + peer->match.l3_off, peer->match.is_v6))
+		return PMV_ROCE_PEER_MARKED;
 	remember(peer, p);
-	return true;
+	return PMV_ROCE_PEER_TAKEN;
 }

@@ -41,6 +41,13 @@ struct pmv_roce_peer {
 	struct pmv_roce_known known[PMV_ROCE_PEER_KNOWN];
 };
 
+/* What is said of a frame. */
+enum pmv_roce_peer_verdict {
+	PMV_ROCE_PEER_UNSURE, /* not surely sound; parse it */
+	PMV_ROCE_PEER_TAKEN,
+	PMV_ROCE_PEER_MARKED, /* taken, and it was marked on its way (ECN CE) */
+};
+
 /* A frame to us has passed packet.c's checks and is the peer's: from now on its like may be taken
  * here. hdr: our frames' template. */
 void pmv_roce_peer_learn(
@@ -53,8 +60,9 @@ pmv_roce_peer_is_known(const struct pmv_roce_peer *peer, uint32_t addr_version)
 	return peer->match.hdr_len != 0 && peer->addr_version == addr_version;
 }
 
-/* The second question. m: see pmv_roce_peer_take(). */
-bool pmv_roce_peer_match(
+/* The second question. m: see pmv_roce_peer_take(). The headers of a marked frame are not kept: so
+ * none of those that are known is marked. */
+enum pmv_roce_peer_verdict pmv_roce_peer_match(
 	struct pmv_roce_peer *peer, struct rte_mbuf *m, uint32_t bth_off, struct pmv_roce_pkt *p);
 
 /* Where the BTH of a frame is, if it is RoCE on this device; l3_off: 14, or 18 with a tag. */
@@ -88,11 +96,11 @@ pmv_roce_peer_knows(
 
 /*
  * Takes a frame of the peer into *p, of which then m, hdr, bth, payload_off, payload_len and, of
- * roce, op, payload_len, padcnt, ackreq and psn are set. False: not surely sound; parse it.
+ * roce, op, payload_len, padcnt, ackreq and psn are set.
  * bth_off: pmv_roce_peer_bth_off(); the frame is one segment, which reaches at least to an ICRC
  * behind the BTH.
  */
-static inline bool
+static inline enum pmv_roce_peer_verdict
 pmv_roce_peer_take(
 	struct pmv_roce_peer *peer, struct rte_mbuf *m, uint32_t bth_off, struct pmv_roce_pkt *p)
 {
@@ -103,7 +111,7 @@ pmv_roce_peer_take(
 	uint32_t end, state;
 
 	if (unlikely(peer->match.hdr_len != bth_off))
-		return false;
+		return PMV_ROCE_PEER_UNSURE;
 	p->m = m;
 	p->hdr = hdr;
 	p->bth = bth;
@@ -120,7 +128,8 @@ pmv_roce_peer_take(
 	p->roce.payload_len = k->payload_len;
 	p->payload_len = k->payload_len;
 	p->payload_off = bth_off + k->op->hdr_len;
-	return likely(pmv_icrc_check(bth + end, state));
+	return likely(pmv_icrc_check(bth + end, state)) ? PMV_ROCE_PEER_TAKEN
+							: PMV_ROCE_PEER_UNSURE;
 }
 
 #endif

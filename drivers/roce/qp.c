@@ -10,6 +10,8 @@
 #include "drivers/roce/ack.h"
 #include "drivers/roce/completion.h"
 #include "drivers/roce/cq.h"
+#include "drivers/roce/device.h"
+#include "drivers/roce/pace.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/selective.h"
@@ -109,6 +111,7 @@ pmv_roce_qp_create(struct pmv_pd *pd, struct pmv_worker *base_w, struct pmv_qp_i
 	qp->base.cap = attr->cap;
 	qp->base.event.kind = PMV_EVENT_SOURCE_QP;
 	pmv_timer_init(&qp->retry.timer, 0, qp->base.qpn);
+	pmv_timer_init(&qp->pace.timer, PMV_ROCE_PACE_TAG, qp->base.qpn);
 	*ret_qp = &qp->base;
 	return 0;
 }
@@ -124,12 +127,18 @@ pmv_roce_qp_create_commit(struct pmv_qp *base)
 	pmv_idmap_publish(&w->qps, base->qpn, qp);
 }
 
-/* The agreement asks for selective repeat. lib/verbs takes PMV_QP_ECE on RC's way to RTR only. */
+/* The agreement asks for this. lib/verbs takes PMV_QP_ECE on the way to RTR only, of RC and UC. */
 static bool
-is_selective(const struct pmv_qp_modify *m)
+is_agreed(const struct pmv_qp_modify *m, enum pmv_ece_options option)
 {
 	return (m->mask & PMV_QP_ECE) && m->attr.ece.vendor_id == PMV_ECE_VENDOR_ID &&
-	       (m->attr.ece.options & PMV_ECE_SELECTIVE_REPEAT);
+	       (m->attr.ece.options & option);
+}
+
+static bool
+is_selective(const struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
+{
+	return qp->base.type == PMV_QPT_RC && is_agreed(m, PMV_ECE_SELECTIVE_REPEAT);
 }
 
 /* lib/verbs has checked the transition, the ranges and the address. */
@@ -138,7 +147,9 @@ pmv_roce_qp_modify_prepare(struct pmv_qp *base, struct pmv_qp_modify *m)
 {
 	const struct pmv_roce_qp *qp = pmv_roce_qp(base);
 
-	if (!is_selective(m) || qp->sel_mem != NULL)
+	if (is_agreed(m, PMV_ECE_CONGESTION))
+		pmv_roce_device_ask_line(base->pd->device);
+	if (!is_selective(qp, m) || qp->sel_mem != NULL)
 		return 0;
 	m->driver_data = pmv_roce_selective_alloc(base->worker->socket_id);
 	return m->driver_data == NULL ? -ENOMEM : 0;
@@ -174,9 +185,12 @@ static void
 reset(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
 	pmv_roce_retry_stop(w, qp);
+	pmv_roce_pace_stop(w, qp);
 	pmv_roce_ack_drop(w, qp);
 	pmv_roce_selective_drop(w, qp);
 	qp->sel = NULL;
+	qp->reacts = false;
+	qp->pace.cnp_at = 0;
 	unschedule(w, qp);
 	pmv_roce_attach_forget(w, qp);
 	pmv_roce_sq_reset(&qp->sq);
@@ -198,6 +212,8 @@ set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 	memset(&qp->peer, 0, sizeof(qp->peer));
 	/* lib/verbs made sure that both addresses are of one family: this cannot fail */
 	(void)pmv_roce_hdr_init(&qp->hdr, qp->base.pd->device, &m->av, qp->base.qpn, qp->dest_qpn);
+	if (qp->reacts)
+		pmv_roce_hdr_set_ect(&qp->hdr);
 }
 
 /* Selective repeat: what is with the peer does not count, as far as the scoreboard reaches. */
@@ -285,7 +301,9 @@ pmv_roce_qp_modify_commit(struct pmv_qp *base, const struct pmv_qp_modify *m)
 	if ((m->mask & PMV_QP_STATE) && m->attr.qp_state == PMV_QPS_RTR) {
 		if (m->driver_data != NULL)
 			qp->sel_mem = m->driver_data;
-		qp->sel = is_selective(m) ? qp->sel_mem : NULL;
+		qp->sel = is_selective(qp, m) ? qp->sel_mem : NULL;
+		qp->reacts = is_agreed(m, PMV_ECE_CONGESTION);
+		pmv_roce_pace_init(w, qp, __atomic_load_n(&w->dev->line, __ATOMIC_RELAXED));
 	}
 	set_rest(w, qp, m);
 	if (m->mask & PMV_QP_STATE)
@@ -320,6 +338,7 @@ pmv_roce_qp_error(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		return;
 	__atomic_store_n(&qp->base.state, (uint8_t)PMV_QPS_ERR, __ATOMIC_RELEASE);
 	pmv_roce_retry_stop(w, qp);
+	pmv_roce_pace_stop(w, qp);
 	pmv_roce_selective_drop(w, qp);
 	qp->sq_draining = false;
 	qp->rd_out = 0;
@@ -368,6 +387,7 @@ pmv_roce_qp_destroy_commit(struct pmv_qp *base)
 
 	pmv_idmap_publish(&w->qps, base->qpn, NULL);
 	pmv_roce_retry_stop(w, qp);
+	pmv_roce_pace_stop(w, qp);
 	pmv_roce_ack_drop(w, qp);
 	pmv_roce_selective_drop(w, qp);
 	unschedule(w, qp);
@@ -400,8 +420,9 @@ pmv_roce_qp_query(const struct pmv_qp *base, struct pmv_qp_attr *attr)
 	attr->rq_psn = qp->resp.epsn.v;
 	attr->sq_psn = qp->base.type == PMV_QPT_UD ? (qp->ud_psn & PMV_PSN_MASK) : qp->win.nxt.v;
 	attr->sq_draining = qp->sq_draining;
-	if (qp->sel != NULL)
-		attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
+	attr->ece.options = (qp->sel != NULL ? PMV_ECE_SELECTIVE_REPEAT : 0) |
+			    (qp->reacts ? PMV_ECE_CONGESTION : 0);
+	attr->ece.vendor_id = attr->ece.options != 0 ? PMV_ECE_VENDOR_ID : 0;
 }
 
 void
@@ -430,5 +451,8 @@ pmv_roce_qp_neigh_commit(struct pmv_worker *base_w, const union pmv_gid *gid,
 void
 pmv_roce_qp_stats(const struct pmv_qp *base, struct pmv_qp_stats *stats)
 {
-	*stats = ((const struct pmv_roce_qp *)base)->stats;
+	const struct pmv_roce_qp *qp = (const struct pmv_roce_qp *)base;
+
+	*stats = qp->stats;
+	stats->rate = qp->pace.rate.current;
 }

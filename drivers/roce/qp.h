@@ -8,6 +8,7 @@
 
 #include "drivers/roce/packet.h"
 #include "drivers/roce/peer.h"
+#include "drivers/roce/rate.h"
 #include "drivers/roce/rdatomic.h"
 #include "drivers/roce/rq.h"
 #include "drivers/roce/sq.h"
@@ -65,6 +66,16 @@ struct pmv_roce_ack {
 	struct rte_mbuf *m; /* the frame that asked, to be written over; NULL: take a new one */
 };
 
+/* Writer: pace.c; cnp_at: congestion.c. Ticks are the worker's. */
+struct pmv_roce_pace {
+	struct pmv_timer timer; /* armed while there is a limit, else not */
+	struct pmv_roce_rate rate;
+	uint64_t next;     /* no frame before; valid while there is a limit */
+	uint64_t cnp_at;   /* no notification to the peer before */
+	bool waiting;      /* somebody had to wait for `next` */
+	bool answers_last; /* READ responses and requests take turns at being first */
+};
+
 struct pmv_roce_selective;
 
 struct pmv_roce_qp {
@@ -77,6 +88,8 @@ struct pmv_roce_qp {
 	uint8_t op_base; /* what makes an opcode of RC one of the QP's transport: 0, for UC 0x20 */
 	bool on_run;     /* on worker->run */
 	bool on_all;
+	bool paced;                 /* pace.rate sets a limit; pace.c */
+	bool reacts;                /* to congestion that the peer tells of */
 	struct pmv_roce_window win; /* writers: requester.c (sent), completer.c (acknowledged), uc.c
 				       through window.h */
 	struct pmv_roce_sq sq;
@@ -91,6 +104,7 @@ struct pmv_roce_qp {
 	struct pmv_roce_rq rq;
 	struct pmv_roce_resp resp;
 	struct pmv_roce_ack ack;
+	struct pmv_roce_pace pace;
 	struct pmv_qp_stats stats;
 	TAILQ_ENTRY(pmv_roce_qp) run_link;
 	TAILQ_ENTRY(pmv_roce_qp) ack_link;

@@ -9,6 +9,7 @@
 #include "drivers/roce/completion.h"
 #include "drivers/roce/direct.h"
 #include "drivers/roce/local_op.h"
+#include "drivers/roce/pace.h"
 #include "drivers/roce/request.h"
 #include "drivers/roce/resend.h"
 #include "drivers/roce/retry.h"
@@ -37,7 +38,8 @@ wants_ack(const struct pmv_roce_qp *qp, const struct pmv_roce_wqe *wqe, uint32_t
 				pmv_roce_sq_wqe(&qp->sq, qp->sq.snd + 1)->opcode >=
 					PMV_WR_LOCAL_INV)) ||
 	       qp->since_ackreq + 1 >= PMV_ROCE_ACKREQ_PKTS ||
-	       pmv_roce_window_room(&qp->win) <= nb_psn || is_answered(wqe);
+	       pmv_roce_window_room(&qp->win) <= nb_psn || is_answered(wqe) ||
+	       pmv_roce_pace_pauses(qp);
 }
 
 /* Sends the packet at nxt. 0, -ENOBUFS or -EACCES; on failure nothing has changed. */
@@ -68,6 +70,7 @@ send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe
 		qp->stats.retx_pkts++;
 		w->stats.retx_pkts++;
 	}
+	pmv_roce_pace_sent(w, qp, m->pkt_len);
 	pmv_roce_tx_stage(w, m);
 	pmv_roce_retry_sent(w, qp, psn, again);
 	return 0;
@@ -146,6 +149,10 @@ pmv_roce_requester_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 			if (!run_local(w, qp, wqe))
 				return;
 			continue;
+		}
+		if (pmv_roce_pace_waits(w, qp)) {
+			pmv_roce_retry_idle(qp);
+			return;
 		}
 		err = send_next(w, qp, wqe);
 		if (unlikely(err == -ENOBUFS)) {
@@ -332,6 +339,7 @@ pmv_roce_requester_probe(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		pmv_roce_scoreboard_probed(&qp->sel->sent, qp->win.una);
 		qp->sel->probe_sent = w->base.now;
 	}
+	pmv_roce_pace_sent(w, qp, m->pkt_len);
 	pmv_roce_tx_stage(w, m);
 	return true;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/roce/resend.h"
 
+#include "drivers/roce/pace.h"
 #include "drivers/roce/request.h"
 #include "drivers/roce/retry.h"
 
@@ -40,12 +41,15 @@ pmv_roce_resend_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		struct rte_mbuf *m;
 		int err;
 
+		if (pmv_roce_pace_waits(w, qp))
+			return false;
 		if (pmv_roce_tx_room(&w->tx) == 0) {
 			pmv_roce_qp_schedule(w, qp);
 			return false;
 		}
 		err = wqe == NULL ? -EACCES
-				  : pmv_roce_request_build(w, qp, wqe, psn, sb->nb_lost == 1, &m);
+				  : pmv_roce_request_build(w, qp, wqe, psn,
+					    sb->nb_lost == 1 || pmv_roce_pace_pauses(qp), &m);
 		if (err == -ENOBUFS) {
 			pmv_roce_qp_schedule(w, qp);
 			return false;
@@ -60,6 +64,7 @@ pmv_roce_resend_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		qp->stats.tx_pkts++;
 		qp->stats.retx_pkts++;
 		w->stats.retx_pkts++;
+		pmv_roce_pace_sent(w, qp, m->pkt_len);
 		pmv_roce_tx_stage(w, m);
 		pmv_roce_retry_sent(w, qp, psn, true);
 		qp->retry.sample_sent = 0; /* an answer could belong to either copy (Karn) */

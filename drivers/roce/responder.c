@@ -9,6 +9,7 @@
 #include "drivers/roce/ack.h"
 #include "drivers/roce/atomic.h"
 #include "drivers/roce/deliver.h"
+#include "drivers/roce/pace.h"
 #include "drivers/roce/place.h"
 #include "drivers/roce/sgl.h"
 #include "lib/wire/ext_hdr.h"
@@ -407,9 +408,12 @@ pmv_roce_responder_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 
 	for (uint32_t budget = TURN_RESPONSES_MAX;
 		(rd = pmv_roce_rdatomic_pending(&qp->resp.rd)) != NULL; budget--) {
+		bool is_read = rd->opcode == PMV_OPCODE_RC_READ_REQUEST;
 		struct rte_mbuf *m;
 		int err;
 
+		if (is_read && pmv_roce_pace_waits(w, qp))
+			return;
 		if (budget == 0 || pmv_roce_tx_room(&w->tx) == 0) {
 			pmv_roce_qp_schedule(w, qp);
 			return;
@@ -425,6 +429,8 @@ pmv_roce_responder_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		}
 		rd->next++;
 		qp->stats.tx_pkts++;
+		if (is_read)
+			pmv_roce_pace_sent(w, qp, m->pkt_len);
 		pmv_roce_tx_stage(w, m);
 	}
 	if (qp->ack.owed && !pmv_roce_ack_send(w, qp))

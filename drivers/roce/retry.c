@@ -4,6 +4,7 @@
 #include <rte_branch_prediction.h>
 #include <rte_common.h>
 
+#include "drivers/roce/pace.h"
 #include "drivers/roce/requester.h"
 #include "lib/wire/aeth.h"
 
@@ -204,6 +205,15 @@ pmv_roce_retry_rnr(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, uint8_t ti
 }
 
 void
+pmv_roce_retry_idle(struct pmv_roce_qp *qp)
+{
+	if (!pmv_psn_eq(qp->win.una, qp->win.nxt))
+		return;
+	qp->retry.ack_deadline = 0;
+	qp->retry.probe_deadline = 0;
+}
+
+void
 pmv_roce_retry_stop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 {
 	struct pmv_roce_retry *r = &qp->retry;
@@ -268,6 +278,10 @@ on_expiry(struct pmv_timer *t, void *arg)
 	struct pmv_roce_retry *r = &qp->retry;
 	uint64_t now = w->base.now;
 
+	if (t->tag == PMV_ROCE_PACE_TAG) {
+		pmv_roce_pace_expired(w, t);
+		return;
+	}
 	if (r->rnr_until != 0) {
 		if (now >= r->rnr_until) {
 			r->rnr_until = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /*
- * Every timer of the driver, by event. Two per QP share one wheel node: the probe (measured round
- * trip, floor 30 us, doubling; sends one packet again, charges nothing) and the ACK timeout (the
- * negotiated code; charges retry_cnt). An RNR wait stops both. Owner lcore.
+ * Every timer of the driver but pacing's, by event. Two per QP share one wheel node: the probe
+ * (measured round trip, floor 30 us, doubling; sends one packet again, charges nothing) and the ACK
+ * timeout (the negotiated code; charges retry_cnt). An RNR wait stops both. Owner lcore.
  */
 #ifndef PMV_ROCE_RETRY_H
 #define PMV_ROCE_RETRY_H
@@ -82,6 +82,10 @@ pmv_roce_retry_waits(const struct pmv_roce_qp *qp)
 {
 	return qp->retry.rnr_until != 0;
 }
+
+/* Pacing holds the next packet back. If nothing is out, nothing is late: the deadlines start when
+ * it leaves. */
+void pmv_roce_retry_idle(struct pmv_roce_qp *qp);
 
 void pmv_roce_retry_stop(struct pmv_roce_worker *w, struct pmv_roce_qp *qp);
 

@@ -11,6 +11,7 @@
 
 #include "drivers/roce/ack.h"
 #include "drivers/roce/completer.h"
+#include "drivers/roce/congestion.h"
 #include "drivers/roce/fault.h"
 #include "drivers/roce/mcast.h"
 #include "drivers/roce/qp.h"
@@ -245,6 +246,8 @@ qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 	}
 	if (unlikely(!is_from_peer(qp, p)))
 		return drop(w, PMV_ROCE_DROP_PEER_ADDR);
+	if (unlikely((p->ip.tos & PMV_IP_ECN_MASK) == PMV_IP_ECN_CE))
+		pmv_roce_congestion_marked(w, qp);
 	if (op->opclass == PMV_OPCLASS_UC) {
 		pmv_roce_uc_rx(w, qp, p);
 		return FATE_DONE;
@@ -254,12 +257,35 @@ qp_frame(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_roc
 	return rc_frame(w, qp, p);
 }
 
+/* A congestion notification (RoCEv2 annex A17.9.3). It has no PSN, and makes no answer, even if it
+ * was marked itself. */
+static __rte_noinline enum fate
+cnp_frame(struct pmv_roce_worker *w, const struct pmv_roce_pkt *p, bool may_hand_over)
+{
+	struct pmv_roce_qp *qp = pmv_idmap_lookup(&w->qps, p->roce.bth.dqpn);
+
+	if (qp == NULL)
+		return no_qp(w, p, may_hand_over);
+	if (qp->base.type == PMV_QPT_UD)
+		return drop(w, PMV_ROCE_DROP_QP_CLASS);
+	if ((STATES_REQUEST >> qp->base.state & 1) == 0) /* RTR: its READ responses */
+		return drop(w, PMV_ROCE_DROP_QP_STATE);
+	if (!is_from_peer(qp, p))
+		return drop(w, PMV_ROCE_DROP_PEER_ADDR);
+	if (!pmv_opcode_payload_is_ok(&p->roce, 0))
+		return drop(w, PMV_ROCE_DROP_CNP_LEN);
+	if (!pmv_roce_congestion_told(w, qp))
+		return drop(w, PMV_ROCE_DROP_CNP_UNASKED);
+	return FATE_DONE;
+}
+
 /* The frame most frames are, see peer.h: its QP, or NULL. */
 static inline struct pmv_roce_qp *
 quick(struct pmv_roce_worker *w, struct rte_mbuf *m, uint32_t addr_version, struct pmv_roce_pkt *p)
 {
 	const uint8_t *hdr = rte_pktmbuf_mtod(m, const uint8_t *);
 	uint32_t bth_off, l3_off = w->l3_off;
+	enum pmv_roce_peer_verdict v;
 	struct pmv_roce_qp *qp;
 
 	if (unlikely(m->nb_segs != 1 || m->data_len <= l3_off ||
@@ -271,7 +297,10 @@ quick(struct pmv_roce_worker *w, struct rte_mbuf *m, uint32_t addr_version, stru
 	qp = pmv_idmap_lookup(&w->qps, pmv_be32_load(hdr + bth_off + 4) & PMV_QPN_MASK);
 	if (unlikely(qp == NULL || !pmv_roce_peer_is_known(&qp->peer, addr_version)))
 		return NULL;
-	return likely(pmv_roce_peer_take(&qp->peer, m, bth_off, p)) ? qp : NULL;
+	v = pmv_roce_peer_take(&qp->peer, m, bth_off, p);
+	if (unlikely(v == PMV_ROCE_PEER_MARKED))
+		pmv_roce_congestion_marked(w, qp);
+	return likely(v != PMV_ROCE_PEER_UNSURE) ? qp : NULL;
 }
 
 /* To a group that QPs of this device are attached to (RoCEv2 annex A17.4). What was handed over by
@@ -317,7 +346,7 @@ frame(struct pmv_roce_worker *w, struct rte_mbuf *m, bool may_hand_over)
 	if (unlikely(p.roce.bth.dqpn == PMV_QPN_GSI))
 		return gsi(w, &p);
 	if (unlikely(p.roce.op->opclass == PMV_OPCLASS_CNP))
-		return drop(w, PMV_ROCE_DROP_OPCODE);
+		return cnp_frame(w, &p, may_hand_over);
 	qp = pmv_idmap_lookup(&w->qps, p.roce.bth.dqpn);
 	if (unlikely(qp == NULL))
 		return no_qp(w, &p, may_hand_over);

@@ -30,7 +30,9 @@ enum pmv_roce_drop {
 	PMV_ROCE_DROP_MCAST,           /* no QP is attached to the group */
 	PMV_ROCE_DROP_MCAST_OWN,       /* what we sent ourselves came back */
 	PMV_ROCE_DROP_MCAST_LOOP_FULL, /* own messages, more than a turn takes */
-	PMV_ROCE_DROP_OPCODE,          /* known, but not served here (CNP) */
+	PMV_ROCE_DROP_OPCODE,          /* known, but not agreed upon */
+	PMV_ROCE_DROP_CNP_LEN,         /* not what a CNP is */
+	PMV_ROCE_DROP_CNP_UNASKED,     /* the QP does not react to CNPs */
 	PMV_ROCE_DROP_SEQ_SILENT,      /* ahead of a gap that was NAKed already */
 	PMV_ROCE_DROP_DUP,             /* a duplicate that needs no answer */
 	PMV_ROCE_DROP_FLUSH_BUSY,      /* FLUSH: every answer agreed to is still being sent */
@@ -59,6 +61,10 @@ struct pmv_roce_stats {
 	uint64_t retx_pkts;
 	uint64_t probes;
 	uint64_t timeouts;
+	uint64_t ecn_marked; /* frames of connected QPs that came with ECN CE */
+	uint64_t cnp_tx;
+	uint64_t cnp_rx;
+	uint64_t paced;        /* times that a QP had to wait for its rate */
 	uint64_t attached;     /* frames sent with user memory attached */
 	uint64_t attach_busy;  /* copied because no slot or mbuf was free */
 	uint64_t copied_bytes; /* payload copied on transmit */

@@ -10,6 +10,7 @@
 
 #include "drivers/roce/completion.h"
 #include "drivers/roce/deliver.h"
+#include "drivers/roce/pace.h"
 #include "drivers/roce/request.h"
 
 #define TURN_PKTS_MAX 64u
@@ -70,6 +71,7 @@ send_next(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, struct pmv_roce_wqe
 		qp->sq.ack = qp->sq.snd; /* attached frames keep the completion back */
 	}
 	qp->stats.tx_pkts++;
+	pmv_roce_pace_sent(w, qp, m->pkt_len);
 	pmv_roce_tx_stage(w, m);
 	return 0;
 }
@@ -100,6 +102,8 @@ pmv_roce_uc_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 			pmv_roce_qp_schedule(w, qp);
 			break;
 		}
+		if (pmv_roce_pace_waits(w, qp))
+			break;
 		rc = send_next(w, qp, wqe);
 		if (unlikely(rc == -ENOBUFS)) {
 			pmv_roce_qp_schedule(w, qp);

@@ -115,6 +115,11 @@ qp_run(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 		pmv_roce_uc_run(w, qp);
 		return;
 	}
+	if (unlikely(qp->paced) && qp->pace.answers_last) {
+		pmv_roce_requester_run(w, qp);
+		pmv_roce_responder_run(w, qp);
+		return;
+	}
 	pmv_roce_responder_run(w, qp);
 	pmv_roce_requester_run(w, qp);
 }

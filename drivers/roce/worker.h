@@ -35,6 +35,7 @@ struct pmv_roce_device {
 	struct pmv_roce_regions regions;
 	struct pmv_random random; /* QPNs' seeds, keys when the seed is given; under base.lock */
 	enum pmv_roce_reach reach;
+	uint64_t line;     /* bytes a second of the port, as last asked; relaxed atomics, qp.c */
 	uint16_t ud_sport; /* UDP source port of address handles without a flow label */
 	/* Slots of ended workers whose frames are still out; attach.c, under base.lock. */
 	STAILQ_HEAD(, pmv_roce_attach_store) orphans;
@@ -49,7 +50,7 @@ struct pmv_roce_worker {
 	struct pmv_roce_spare spare;  /* of base.pool, for frames with data */
 	struct rte_mempool *ack_pool; /* responses without payload: never starved by data (house
 					 rule for ACKs) */
-	struct pmv_wheel wheel;       /* one node a QP, see retry.h */
+	struct pmv_wheel wheel;       /* two nodes a QP: retry.h, pace.h */
 	TAILQ_HEAD(pmv_roce_run_list, pmv_roce_qp)
 	run; /* QPs that have something to send and could not send it all */
 	TAILQ_HEAD(, pmv_roce_qp) fresh; /* QPs whose timers start this turn, see retry.c */

@@ -17,7 +17,8 @@ struct pmv_ah_attr {
 	uint16_t sgid_index;   /**< our address; same family as dgid */
 	uint32_t flow_label;   /**< 20 bits; sets the UDP source port; 0: derived from the two QPNs
 				  (RC), or one port for each device (UD) */
-	uint8_t traffic_class; /**< DSCP << 2; the two ECN bits are ignored and sent as 00 */
+	uint8_t traffic_class; /**< DSCP << 2; the two ECN bits are ignored and sent as 00, or 10
+				  where the QP reacts to congestion (PMV_ECE_CONGESTION) */
 	uint8_t hop_limit;     /**< 0 = the device's */
 	bool has_dmac; /**< dmac is given; otherwise the neighbour table must know the next hop */
 	uint8_t dmac[6];

@@ -30,7 +30,7 @@ PMV_API uint32_t pmv_worker_stats(
  * data path. */
 PMV_API uint64_t pmv_worker_stat(const struct pmv_worker *worker, const char *name);
 
-/** Counters of one RC QP. */
+/** Counters of one QP, RC if not said otherwise; those of congestion are UC's too. */
 struct pmv_qp_stats {
 	uint64_t tx_pkts;
 	uint64_t rx_pkts;
@@ -43,6 +43,11 @@ struct pmv_qp_stats {
 	uint64_t rnr_rx;
 	uint64_t rnr_tx;
 	uint64_t duplicates; /**< request packets received again */
+	uint64_t ecn_marked; /**< packets that came with the mark of congestion (ECN CE) */
+	uint64_t cnp_tx;     /**< congestion notification packets sent for these, one in 50 us */
+	uint64_t cnp_rx;     /**< and received for marked packets of ours */
+	uint64_t rate;       /**< bytes a second to which these limit us now; 0 = no limit. Headers
+				count, from Ethernet's preamble on */
 	uint32_t srtt_ns;    /**< smoothed round trip, 0 = not measured yet */
 };
 

@@ -229,6 +229,11 @@ enum pmv_ece_options {
 	 * again. Execution stays in order: memory and completions look as on a wire without loss.
 	 */
 	PMV_ECE_SELECTIVE_REPEAT = 1 << 0,
+	/** RC, UC: packets say that they may be marked instead of dropped where the network is
+	 * congested (ECN), and the QP slows down when the peer tells of marks. The peer need not
+	 * know the option, but must make congestion notification packets: pmverbs does, always,
+	 * and so does ConnectX; Linux rxe does not. Without it: neither. */
+	PMV_ECE_CONGESTION = 1 << 1,
 };
 
 /** QPN of the general services interface (CM datagrams) and of multicast packets. */

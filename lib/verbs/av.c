@@ -12,8 +12,8 @@
 #include "lib/verbs/nexthop.h"
 #include "lib/wire/gid.h"
 
-/* The two ECN bits say "I react to congestion notifications" (RoCEv2 annex A17.9.3). We do not, so
- * they are 00. */
+/* The two ECN bits say "I react to congestion notifications" (RoCEv2 annex A17.9.3): the driver's
+ * to set, where a QP does. */
 #define DSCP_MASK 0xfc
 
 static const char *

@@ -27,7 +27,8 @@ static uint8_t mem[2][MEM];
 /* What each side's program says in its call; no word: the plain call. */
 static const struct pmv_ece *word[2];
 
-static const struct pmv_ece ours = { PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
+static const struct pmv_ece ours = { PMV_ECE_VENDOR_ID,
+	PMV_ECE_SELECTIVE_REPEAT | PMV_ECE_CONGESTION };
 static const struct pmv_ece nothing;
 static const struct pmv_ece greedy = { PMV_ECE_VENDOR_ID, 0xffffffff };
 static const struct pmv_ece unknown_option = { PMV_ECE_VENDOR_ID, 0x80 };
@@ -161,8 +162,8 @@ cm_ece__two_of_ours_repeat_selectively(void **state)
 
 	open(NULL, NULL);
 	p = cm_lab_established(&lab, "192.168.10.2");
-	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x01", "pmv");
-	expect_bytes(PMV_CM_ATTR_REP, "\x00\x00\x00\x01", "pmv");
+	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x03", "pmv");
+	expect_bytes(PMV_CM_ATTR_REP, "\x00\x00\x00\x03", "pmv");
 	expect_agreed(p.a, ours);
 	expect_agreed(p.b, ours);
 	expect_ece(cm_lab_last(&lab, 1, PMV_CM_EVENT_CONNECT_REQUEST)->ece, ours);
@@ -180,8 +181,8 @@ cm_ece__plain_calls(void **state)
 
 	cm_lab_open(&lab, &(struct cm_lab_param){ 0 });
 	p = cm_lab_established(&lab, "fd00::2");
-	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x01", "pmv");
-	expect_bytes(PMV_CM_ATTR_REP, "\x00\x00\x00\x01", "pmv");
+	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x03", "pmv");
+	expect_bytes(PMV_CM_ATTR_REP, "\x00\x00\x00\x03", "pmv");
 	expect_agreed(p.a, ours);
 	expect_agreed(p.b, ours);
 	cm_lab_close(&lab);
@@ -205,7 +206,7 @@ cm_ece__one_side_off(void **state)
 
 	open(NULL, &nothing);
 	p = cm_lab_established(&lab, "192.168.10.2");
-	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x01", "pmv");
+	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x03", "pmv");
 	expect_bytes(PMV_CM_ATTR_REP, "\0\0\0\0", "\0\0\0");
 	expect_agreed(p.a, nothing);
 	expect_agreed(p.b, nothing);
@@ -223,8 +224,8 @@ cm_ece__no_more_than_the_device_can(void **state)
 
 	open(&greedy, &greedy);
 	p = cm_lab_established(&lab, "192.168.10.2");
-	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x01", "pmv");
-	expect_bytes(PMV_CM_ATTR_REP, "\x00\x00\x00\x01", "pmv");
+	expect_bytes(PMV_CM_ATTR_REQ, "\x00\x00\x00\x03", "pmv");
+	expect_bytes(PMV_CM_ATTR_REP, "\x00\x00\x00\x03", "pmv");
 	expect_agreed(p.a, ours);
 	expect_agreed(p.b, ours);
 	cm_lab_close(&lab);
@@ -314,8 +315,8 @@ cm_ece__requests_of_others(void **state)
 		{ { FOREIGN, 5 }, "\0\0\0\0", "\0\0\0", 0 },
 		{ { 0xffffff, 0xffffffff }, "\0\0\0\0", "\0\0\0", 0 },
 		{ { PMV_ECE_VENDOR_ID, 0 }, "\0\0\0\0", "\0\0\0", 0 },
-		{ { PMV_ECE_VENDOR_ID, 0xfffffffe }, "\0\0\0\0", "\0\0\0", 0 },
-		{ { PMV_ECE_VENDOR_ID, 0xffffffff }, "\x00\x00\x00\x01", "pmv", 1 },
+		{ { PMV_ECE_VENDOR_ID, 0xfffffffc }, "\0\0\0\0", "\0\0\0", 0 },
+		{ { PMV_ECE_VENDOR_ID, 0xffffffff }, "\x00\x00\x00\x03", "pmv", 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
@@ -370,7 +371,7 @@ cm_ece__answers_of_others(void **state)
 	answered_with(NULL, (struct pmv_ece){ 0, 1 }, nothing);
 	/* Linux 6.1 with librdmacm 44 repeats a vendor that it does not know */
 	answered_with(NULL, (struct pmv_ece){ PMV_ECE_VENDOR_ID, 0 }, nothing);
-	answered_with(NULL, (struct pmv_ece){ PMV_ECE_VENDOR_ID, 0xfffffffe }, nothing);
+	answered_with(NULL, (struct pmv_ece){ PMV_ECE_VENDOR_ID, 0xfffffffc }, nothing);
 	answered_with(NULL, greedy, ours);
 	answered_with(&nothing, greedy, nothing);
 	answered_with(&foreign, greedy, nothing);

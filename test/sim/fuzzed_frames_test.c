@@ -345,8 +345,8 @@ bad_bth(struct lab *lab)
 		{ 0, 0x60, "rx_drop_opcode" },
 		{ 0, 0xa4, "rx_drop_opcode" },
 		{ 0, 0xff, "rx_drop_opcode" },
-		{ 0, 0x24, "rx_drop_qp_class" },        /* UC */
-		{ 0, 0x81, "rx_drop_opcode_unserved" }, /* CNP */
+		{ 0, 0x24, "rx_drop_qp_class" },    /* UC */
+		{ 0, 0x81, "rx_drop_cnp_unasked" }, /* CNP */
 		{ 0, 0x64, "rx_drop_qp_class" },
 		{ 0, 0x0c, "rx_drop_roce_short" }, /* READ: room for no more than its RETH */
 		{ 0, 0x11, "rx_drop_payload" },    /* ACK */

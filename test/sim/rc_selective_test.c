@@ -256,7 +256,7 @@ agree__what_is_in_force(void **state)
 	rc_lab_open(&lab, &selective);
 	assert_int_equal(pmv_query_device(lab.pair.node[0].dev, &dev), 0);
 	assert_int_equal(dev.ece.vendor_id, PMV_ECE_VENDOR_ID);
-	assert_int_equal(dev.ece.options, PMV_ECE_SELECTIVE_REPEAT);
+	assert_int_equal(dev.ece.options, PMV_ECE_SELECTIVE_REPEAT | PMV_ECE_CONGESTION);
 	assert_int_equal(pmv_query_qp(lab.qp[0], &attr, NULL), 0);
 	assert_int_equal(attr.ece.vendor_id, PMV_ECE_VENDOR_ID);
 	assert_int_equal(attr.ece.options, PMV_ECE_SELECTIVE_REPEAT);
@@ -272,7 +272,7 @@ agree__what_is_in_force(void **state)
 static void
 stranger(int side, struct pmv_qp_attr *attr)
 {
-	attr->ece = (struct pmv_ece){ side == 0 ? 0x15b3 : PMV_ECE_VENDOR_ID, side == 0 ? 1 : 2 };
+	attr->ece = (struct pmv_ece){ side == 0 ? 0x15b3 : PMV_ECE_VENDOR_ID, side == 0 ? 1 : 4 };
 }
 
 static void

@@ -350,6 +350,8 @@ packet__many_lengths(void **state)
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(pmv_roce_hdr_init(&h[i], &r->dev.base, &av[i], 0x11, 0x12), 0);
 	for (uint32_t k = 0; k < 3000; k++) {
+		struct pmv_eth_ip ip;
+		uint8_t ecn = k < 1000 ? 0 : PMV_IP_ECN_ECT0;
 		uint32_t n = k * k * 7 % 301;
 		const struct pmv_bth bth = { .opcode = PMV_OPCODE_RC_SEND_ONLY,
 			.padcnt = pmv_bth_pad(n),
@@ -359,14 +361,22 @@ packet__many_lengths(void **state)
 		struct rte_mbuf *m;
 		uint8_t *p;
 
+		if (k == 1000 || k == 1001) {
+			assert_int_equal(
+				pmv_roce_hdr_init(&h[k & 1], &r->dev.base, &av[k & 1], 0x11, 0x12),
+				0);
+			pmv_roce_hdr_set_ect(&h[k & 1]);
+		}
 		p = pmv_roce_packet_begin(&r->w, r->pool, &h[k & 1], PMV_BTH_LEN, &m);
 		pmv_bth_build(p, &bth);
 		memset(pmv_roce_packet_payload(m, n), (int)k, n);
 		assert_int_equal(pmv_roce_packet_finish(&r->w, &h[k & 1], m), 0);
 		p = rte_pktmbuf_mtod_offset(m, uint8_t *, 14);
 		assert_true(pmv_icrc_packet_check(p, k & 1, m->pkt_len - 14));
-		if (!(k & 1))
-			assert_int_equal(p[1], 0xfc); /* DSCP kept, ECN 00 */
+		/* DSCP kept; the checksum of IPv4 is right */
+		assert_int_equal(
+			pmv_eth_ip_parse(p - 14, m->data_len, m->pkt_len, &ip), PMV_WIRE_OK);
+		assert_int_equal(ip.tos, (k & 1 ? 0 : 0xfc) | ecn);
 		rte_pktmbuf_free(m);
 	}
 	rig_close(r);

@@ -126,7 +126,7 @@ mbuf_over(const struct side *s, const struct frame *f, struct rte_mbuf *m)
 		.refcnt = 1 };
 }
 
-static bool
+static enum pmv_roce_peer_verdict
 ask(struct pmv_roce_peer *peer, struct rte_mbuf *m, uint32_t l3_off, struct pmv_roce_pkt *p)
 {
 	const uint8_t *hdr = rte_pktmbuf_mtod(m, const uint8_t *);
@@ -134,10 +134,10 @@ ask(struct pmv_roce_peer *peer, struct rte_mbuf *m, uint32_t l3_off, struct pmv_
 
 	memset(p, 0xee, sizeof(*p));
 	if (m->data_len <= l3_off)
-		return false;
+		return PMV_ROCE_PEER_UNSURE;
 	bth_off = pmv_roce_peer_bth_off(hdr, l3_off);
 	if (m->data_len < bth_off + PMV_BTH_LEN + PMV_ICRC_LEN)
-		return false;
+		return PMV_ROCE_PEER_UNSURE;
 	return pmv_roce_peer_take(peer, m, bth_off, p);
 }
 
@@ -150,20 +150,22 @@ is_remembered(const struct side *s, struct rte_mbuf *m)
 	struct pmv_roce_pkt p;
 
 	blind.match.addr[0] = ~blind.match.addr[0];
-	return ask(&blind, m, s->ours.tmpl.l3_off, &p);
+	return ask(&blind, m, s->ours.tmpl.l3_off, &p) != PMV_ROCE_PEER_UNSURE;
 }
 
 /* Asks, and holds a yes against the parser. */
 static bool
 takes(struct side *s, const struct frame *f)
 {
+	enum pmv_roce_peer_verdict verdict;
 	struct pmv_roce_pkt got, want;
+	bool known, marked;
 	struct rte_mbuf m;
-	bool known;
 
 	mbuf_over(s, f, &m);
 	known = is_remembered(s, &m);
-	if (!ask(&s->peer, &m, s->ours.tmpl.l3_off, &got)) {
+	verdict = ask(&s->peer, &m, s->ours.tmpl.l3_off, &got);
+	if (verdict == PMV_ROCE_PEER_UNSURE) {
 		assert_false(known);
 		return false;
 	}
@@ -181,10 +183,49 @@ takes(struct side *s, const struct frame *f)
 	assert_int_equal(got.roce.bth.psn.v, want.roce.bth.psn.v);
 	/* what the caller will not look at again */
 	assert_int_equal(want.roce.op->opclass, PMV_OPCLASS_RC);
-	assert_true(is_remembered(s, &m));
+	/* or will not be told when it looks again */
+	marked = (want.ip.tos & PMV_IP_ECN_MASK) == PMV_IP_ECN_CE;
+	assert_int_equal(verdict, marked ? PMV_ROCE_PEER_MARKED : PMV_ROCE_PEER_TAKEN);
+	assert_int_equal(is_remembered(s, &m), !marked);
 	s->nb_taken++;
 	s->nb_known += known;
 	return true;
+}
+
+static void
+mark(const struct side *s, struct frame *f)
+{
+	const struct pmv_eth_ip_tmpl *t = &s->theirs.tmpl;
+
+	f->bytes[t->l3_off + 1] |= (uint8_t)(PMV_IP_ECN_CE << (t->is_v6 ? 4 : 0));
+	if (!t->is_v6)
+		packet_ipv4_csum_redo(f->bytes + t->l3_off);
+}
+
+/* Marked and not, of one length, in every order of four: each mark is told, also behind and before
+ * a known header, and none makes its neighbours unknown. */
+static void
+peer__marks(void **state)
+{
+	for (int shape = 0; shape < 4; shape++) {
+		for (uint32_t mask = 0; mask < 16; mask++) {
+			struct side *s = side_open(shape);
+			uint32_t seen = 0;
+			struct frame f;
+
+			for (uint32_t i = 0; i < 4; i++) {
+				frame_sound(s, &f, PMV_OPCODE_RC_WRITE_ONLY, 24);
+				if (mask >> i & 1)
+					mark(s, &f); /* its ICRC stays right: takes() asks */
+				else
+					seen++;
+				assert_true(takes(s, &f));
+			}
+			assert_int_equal(s->nb_taken, 4);
+			assert_int_equal(s->nb_known, seen != 0 ? seen - 1 : 0);
+			test_free(s);
+		}
+	}
 }
 
 /* RC opcodes, every payload length twice in a row and between others: all are taken, and those
@@ -477,6 +518,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(peer__sound_frames),
+		cmocka_unit_test(peer__marks),
 		cmocka_unit_test(peer__slots),
 		cmocka_unit_test(peer__every_bit),
 		cmocka_unit_test(peer__any_headers),

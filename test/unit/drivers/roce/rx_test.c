@@ -177,8 +177,8 @@ rx__all_opcodes(void **state)
 		f.payload = info->payload == PMV_OPPAY_EIGHT ? 8 : f.payload;
 		if (info->opclass == PMV_OPCLASS_NONE)
 			served = "rx_drop_opcode";
-		else if (info->opclass == PMV_OPCLASS_CNP)
-			served = "rx_drop_opcode_unserved";
+		else if (info->opclass == PMV_OPCLASS_CNP) /* of a connected QP, if it reacts */
+			served = "rx_drop_cnp_unasked";
 		/* bad ICRC first: never further than that */
 		len = rig_frame_write(&f, bytes);
 		bytes[len - 1] ^= 0x40;
@@ -189,7 +189,9 @@ rx__all_opcodes(void **state)
 			rig_expect(r, &f, served != NULL ? served : "rx_drop_qp_class");
 		f.bth.dqpn = r->ud[1]->qpn;
 		if (info->opclass != PMV_OPCLASS_UD)
-			rig_expect(r, &f, served != NULL ? served : "rx_drop_qp_class");
+			rig_expect(r, &f,
+				info->opclass == PMV_OPCLASS_NONE ? "rx_drop_opcode"
+								  : "rx_drop_qp_class");
 		f.bth.dqpn = r->uc[1]->qpn;
 		if (info->opclass != PMV_OPCLASS_UC)
 			rig_expect(r, &f, served != NULL ? served : "rx_drop_qp_class");
@@ -198,10 +200,11 @@ rx__all_opcodes(void **state)
 			rig_expect(r, &f,
 				info->opclass == PMV_OPCLASS_NONE ? "rx_drop_opcode"
 								  : "rx_drop_qp_class");
+		served = info->opclass == PMV_OPCLASS_NONE ? "rx_drop_opcode" : "rx_drop_qpn";
 		f.bth.dqpn = PMV_QPN_MULTICAST; /* with a unicast address */
-		rig_expect(r, &f, served != NULL ? served : "rx_drop_qpn");
+		rig_expect(r, &f, served);
 		f.bth.dqpn = 0;
-		rig_expect(r, &f, served != NULL ? served : "rx_drop_qpn");
+		rig_expect(r, &f, served);
 		f.bth.tver = 1;
 		rig_expect(r, &f,
 			info->opclass == PMV_OPCLASS_NONE ? "rx_drop_opcode" : "rx_drop_tver");

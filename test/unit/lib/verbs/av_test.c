@@ -59,7 +59,7 @@ resolve__ipv4(void **state)
 	assert_memory_equal(&av.sgid, &src, 16);
 	assert_memory_equal(&av.dgid, &a.dgid, 16);
 	assert_int_equal(av.hop_limit, 64);
-	/* No reaction to congestion notifications, so ECN stays 00. */
+	/* ECN is the driver's to set. */
 	assert_int_equal(av.traffic_class, 0xfc);
 	assert_int_equal(av.flow_label, 0x8594d);
 	a.hop_limit = 3;

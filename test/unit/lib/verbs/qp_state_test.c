@@ -43,7 +43,7 @@ static const struct {
 static const char *const expected[7][7][3] = {
 	/* to:  RESET        INIT                        RTR  RTS  SQD  SQE  ERR */
 	{ { "", "", "" }, { "KPA", "KPA", "KPQ" }, { 0 }, { 0 }, { 0 }, { 0 }, { 0 } },
-	{ { "", "", "" }, { "kpa", "kpa", "kpq" }, { "VMDXOWlaky", "VMDXlak", "kq" }, { 0 }, { 0 },
+	{ { "", "", "" }, { "kpa", "kpa", "kpq" }, { "VMDXOWlaky", "VMDXlaky", "kq" }, { 0 }, { 0 },
 		{ 0 }, { "", "", "" } },
 	{ { "", "", "" }, { 0 }, { 0 }, { "TRNSIclawg", "Sclag", "Scq" }, { 0 }, { 0 },
 		{ "", "", "" } },
