@@ -50,7 +50,7 @@ struct pmv_qp_attr {
 	uint8_t sq_draining;        /**< query only */
 	uint8_t max_rd_atomic;      /**< READs and atomics we may have outstanding, 0..device */
 	uint8_t max_dest_rd_atomic; /**< READs and atomics of the peer at a time, 0..device */
-	uint8_t min_rnr_timer;      /**< 0..31: code; 0 means 655.36 ms */
+	uint8_t min_rnr_timer;      /**< 0..31: code; 0 means 655.36 ms (warned about once) */
 	uint8_t port_num;           /**< 1 */
 	uint8_t timeout;            /**< 4.096 us * 2^n, 0..31; 0 = no ACK timeout */
 	uint8_t retry_cnt;          /**< 0..7 */
@@ -61,7 +61,8 @@ struct pmv_qp_attr {
 };
 
 /**
- * Creates a QP in RESET.
+ * Creates a QP in RESET. If its requests and those of the other QPs of a CQ may become more than
+ * the CQ has entries, a warning says so, once for each CQ: that is legal (see PMV_EVENT_CQ_ERR).
  * @param attr    cap is written back
  * @param ret_qp  owned by the caller
  * @return 0; -EINVAL a NULL or foreign object, or a size out of range (the log names it); -ENOTSUP

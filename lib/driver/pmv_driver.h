@@ -170,6 +170,8 @@ struct pmv_cq {
 	uint32_t refs; /* QPs; under device->lock */
 	uint32_t cqe;  /* power of two */
 	bool overrun;
+	bool told_small; /* that wanted is above cqe; under device->lock */
+	uint64_t wanted; /* requests that its QPs may have at a time; under device->lock */
 	struct pmv_event_source event;
 	pmv_cq_notify_fn notify; /* the driver calls it as pmv_req_notify_cq() says; owner lcore */
 	void *notify_arg;

@@ -81,6 +81,22 @@ fill_base(struct pmv_qp *qp, struct pmv_pd *pd, struct pmv_worker *w,
 	LIST_INIT(&qp->mcasts);
 }
 
+/* A CQ may be smaller than what its QPs can have at a time: requests without a completion, or a
+ * program that polls often, make it right. Whoever did not mean it is told once. */
+static void
+add_wanted(struct pmv_cq *cq, uint32_t nb, int n)
+{
+	cq->wanted += (uint64_t)n * nb;
+	if (cq->wanted <= cq->cqe || cq->told_small)
+		return;
+	cq->told_small = true;
+	PMV_LOG(WARNING,
+		"create_qp: cq %p (context %p, worker %u) has %u entries, its queue pairs may need "
+		"%llu at a time",
+		(void *)cq, cq->context, cq->worker->index, cq->cqe,
+		(unsigned long long)cq->wanted);
+}
+
 /* +1 or -1 on everything that must outlive the QP. Under the lock. */
 static void
 add_refs(struct pmv_qp *qp, int n)
@@ -88,6 +104,8 @@ add_refs(struct pmv_qp *qp, int n)
 	qp->pd->refs += (uint32_t)n;
 	qp->send_cq->refs += (uint32_t)n;
 	qp->recv_cq->refs += (uint32_t)n;
+	add_wanted(qp->send_cq, qp->cap.max_send_wr, n);
+	add_wanted(qp->recv_cq, qp->cap.max_recv_wr, n);
 	if (qp->srq != NULL)
 		qp->srq->refs += (uint32_t)n;
 	qp->worker->nb_qps += (uint32_t)n;
@@ -187,6 +205,16 @@ check_transition(const struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t 
 		missing != 0 ? "missing" : "not allowed");
 }
 
+/* Code 0 is the longest of all, and looks like the shortest: once is enough to wonder. */
+static void
+warn_rnr_code(const struct pmv_qp *qp)
+{
+	static bool told;
+
+	if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+		PMV_LOG(WARNING, "modify_qp 0x%06x: min_rnr_timer 0 means 655.36 ms", qp->qpn);
+}
+
 /* Checks and prepares. Under the lock. */
 static int
 prepare(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct modify *ret)
@@ -218,6 +246,8 @@ prepare(struct pmv_qp *qp, const struct pmv_qp_attr *a, uint32_t mask, struct mo
 	if (rc < 0)
 		return pmv_log_refuse_since(
 			mark, rc, "modify_qp 0x%06x: %s", qp->qpn, strerror(-rc));
+	if ((mask & PMV_QP_MIN_RNR_TIMER) && a->min_rnr_timer == 0)
+		warn_rnr_code(qp);
 	return 0;
 }
 
