@@ -17,6 +17,7 @@
 
 #include <rte_cycles.h>
 
+#include "lib/driver/pmv_driver.h"
 #include "lib/util/be.h"
 #include "test/harness/eal.h"
 #include "test/harness/node.h"
@@ -303,10 +304,90 @@ join_keys__invalidated_under_fire(void **state)
 	keys_close(k);
 }
 
+/* Turns of the owner's worker alone. True: its request has completed. */
+static bool
+owner_is_done(struct keys *k)
+{
+	struct pmv_wc wc;
+
+	for (int i = 0; i < 50; i++) {
+		pmv_worker_poll_at(k->pair.node[1].worker[1], ++k->pair.now);
+		if (pmv_poll_cq(k->pair.node[1].cq[1], &wc, 1) == 1) {
+			assert_int_equal(wc.status, PMV_WC_SUCCESS);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The same without threads: the other worker looks as if another thread had it. What ends a life
+ * completes, and what begins another one there starts, when it has had a turn; the rest at once. */
+static void
+join_keys__waits_for_a_turn_of_the_other_worker(void **state)
+{
+	struct keys *k = keys_open();
+	struct pmv_worker *other = k->pair.node[1].worker[0];
+	struct pmv_send_wr reg = { .opcode = PMV_WR_REG_MR, .send_flags = PMV_SEND_SIGNALED };
+	struct pmv_send_wr inv = { .opcode = PMV_WR_LOCAL_INV, .send_flags = PMV_SEND_SIGNALED };
+	struct pmv_send_wr bind = { .opcode = PMV_WR_BIND_MW, .send_flags = PMV_SEND_SIGNALED };
+	struct pmv_mw_bind b = { k->fast, 0, 64, PMV_ACCESS_REMOTE_WRITE };
+	struct pmv_mw *mw[3];
+	uint32_t key = pmv_mr_rkey(k->fast);
+	void *page = k->mem;
+
+	pmv_test_pair_run(&k->pair, 100, 10);
+	for (int type = 1; type <= 2; type++)
+		assert_int_equal(
+			pmv_alloc_mw(k->pair.node[1].pd, (enum pmv_mw_type)type, &mw[type]), 0);
+	other->seat->owner++;
+	assert_int_equal(pmv_map_mr(k->fast, &page, 1, 0, PAGE), 0);
+	reg.wr.reg.mr = k->fast;
+	reg.wr.reg.access = PMV_ACCESS_LOCAL_WRITE | PMV_ACCESS_MW_BIND;
+	for (int i = 0; i < 3; i++) {
+		reg.wr.reg.key = key = pmv_inc_rkey(key);
+		assert_int_equal(pmv_post_send(k->owner[1], &reg, 1), 1);
+		assert_true(owner_is_done(k));
+		inv.invalidate_rkey = key;
+		assert_int_equal(pmv_post_send(k->owner[1], &inv, 1), 1);
+		assert_false(owner_is_done(k));
+		pmv_worker_poll_at(other, k->pair.now);
+		assert_true(owner_is_done(k));
+	}
+	reg.wr.reg.key = key = pmv_inc_rkey(key);
+	assert_int_equal(pmv_post_send(k->owner[1], &reg, 1), 1);
+	assert_true(owner_is_done(k));
+	bind.wr.bind_mw.bind = &b;
+	for (int i = 0; i < 3; i++) { /* type 1 gives up what it has for another bind */
+		bind.wr.bind_mw.mw = mw[1];
+		assert_int_equal(pmv_post_send(k->owner[1], &bind, 1), 1);
+		assert_int_equal(owner_is_done(k), i == 0);
+		pmv_worker_poll_at(other, k->pair.now);
+		if (i != 0)
+			assert_true(owner_is_done(k));
+	}
+	for (int i = 0; i < 3;
+		i++) { /* type 2: nobody else had access, but others may be looking */
+		bind.wr.bind_mw.mw = mw[2];
+		bind.wr.bind_mw.rkey = inv.invalidate_rkey = pmv_inc_rkey(pmv_mw_rkey(mw[2]));
+		assert_int_equal(pmv_post_send(k->owner[1], &bind, 1), 1);
+		assert_int_equal(owner_is_done(k), i == 0);
+		pmv_worker_poll_at(other, k->pair.now);
+		if (i != 0)
+			assert_true(owner_is_done(k));
+		assert_int_equal(pmv_post_send(k->owner[1], &inv, 1), 1);
+		assert_true(owner_is_done(k));
+	}
+	other->seat->owner--;
+	assert_int_equal(pmv_dealloc_mw(mw[1]), 0);
+	assert_int_equal(pmv_dealloc_mw(mw[2]), 0);
+	keys_close(k);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(join_keys__waits_for_a_turn_of_the_other_worker),
 		cmocka_unit_test(join_keys__invalidated_under_fire),
 	};
 
