@@ -167,6 +167,35 @@ pmv_mlx5_device_query(struct pmv_device *base, struct pmv_device_attr *attr)
 }
 
 int
+pmv_mlx5_device_port_query(struct pmv_device *base, struct pmv_port_attr *attr)
+{
+	static const uint32_t lanes[] = { [1] = 1, [2] = 4, [4] = 8, [8] = 12, [16] = 2 };
+	/* Mb/s of a lane: InfiniBand's names of speeds, which the kernel gives to Ethernet too */
+	static const uint32_t mbps[] = { [1] = 2500,
+		[2] = 5000,
+		[4] = 10000,
+		[8] = 10000,
+		[16] = 14000,
+		[32] = 25000,
+		[64] = 50000,
+		[128] = 100000 };
+	struct pmv_mlx5_device *dev = (struct pmv_mlx5_device *)base;
+	struct ibv_device_attr limits;
+	struct ibv_port_attr port;
+	int rc = pmv_mlx5_glue_query(dev->ctx, &limits, &port);
+
+	if (rc < 0)
+		return rc;
+	attr->max_mtu = (uint8_t)port.max_mtu;
+	attr->is_full_duplex = true;
+	attr->state = port.state == IBV_PORT_ACTIVE ? PMV_PORT_ACTIVE : PMV_PORT_DOWN;
+	if (attr->state == PMV_PORT_ACTIVE && port.active_width < RTE_DIM(lanes) &&
+		port.active_speed < RTE_DIM(mbps))
+		attr->active_speed = lanes[port.active_width] * mbps[port.active_speed];
+	return 0;
+}
+
+int
 pmv_mlx5_device_gid_index(const struct pmv_mlx5_device *dev, const union pmv_gid *gid)
 {
 	for (uint32_t i = 0; i < dev->nb_gids; i++)

@@ -46,6 +46,7 @@ int pmv_mlx5_device_probe(uint16_t port_id);
 int pmv_mlx5_device_init(struct pmv_device *dev);
 void pmv_mlx5_device_fini(struct pmv_device *dev);
 void pmv_mlx5_device_query(struct pmv_device *dev, struct pmv_device_attr *attr);
+int pmv_mlx5_device_port_query(struct pmv_device *dev, struct pmv_port_attr *attr);
 
 /* Index in the GID table of an address of ours, or -EINVAL. */
 int pmv_mlx5_device_gid_index(const struct pmv_mlx5_device *dev, const union pmv_gid *gid);

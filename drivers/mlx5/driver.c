@@ -76,6 +76,7 @@ static const struct pmv_driver_ops mlx5_ops = {
 	.device_init = pmv_mlx5_device_init,
 	.device_fini = pmv_mlx5_device_fini,
 	.device_query = pmv_mlx5_device_query,
+	.port_query = pmv_mlx5_device_port_query,
 	.worker_init = pmv_mlx5_worker_init,
 	.worker_fini = pmv_mlx5_worker_fini,
 	.worker_rx = no_rx,

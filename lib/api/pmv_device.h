@@ -75,7 +75,7 @@ struct pmv_device_attr {
 	uint8_t atomic_cap;      /**< enum pmv_atomic_cap: what atomics of peers are atomic with */
 	uint8_t local_ack_delay; /**< 4.096 us * 2^n: how long an acknowledgement may be delayed
 				    here */
-	uint32_t max_qp;         /**< per worker */
+	uint32_t max_qp;         /**< per worker, as far as its qp_max allows */
 	uint32_t max_qp_wr;
 	uint32_t max_sge;
 	uint32_t max_inline; /**< bytes */
@@ -91,7 +91,7 @@ struct pmv_device_attr {
 	uint32_t max_msg_size;  /**< bytes */
 	uint32_t max_mcast_grp; /**< multicast groups with attached QPs; 0 = none */
 	uint32_t max_mcast_qp_attach; /**< QPs of one group */
-	uint16_t nb_gids;
+	uint16_t nb_gids; /**< GID indices in use are below it; a removed address leaves a hole */
 	uint16_t vlan_id;
 	enum pmv_addr_ownership ownership;
 };

@@ -7,6 +7,7 @@
 #ifndef PMV_POST_H
 #define PMV_POST_H
 
+#include <errno.h>
 #include <string.h>
 
 #include "pmv_cq.h"
@@ -75,10 +76,17 @@ struct pmv_recv_wr {
 	uint32_t num_sge;
 };
 
+struct pmv_prepared_send;
+
 /** Entry points of a driver, bound when the object is made. Applications use the inlines below. */
 struct pmv_qp_ops {
 	int (*post_send)(struct pmv_qp *qp, const struct pmv_send_wr *wr, uint32_t nb);
 	int (*post_recv)(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb);
+	/* both NULL: payload cannot be written in place */
+	int (*send_begin)(struct pmv_qp *qp, uint32_t length, void **ret_payload);
+	int (*send_commit)(struct pmv_qp *qp, const struct pmv_send_wr *wr);
+	/* NULL: a prepared request is posted like any other; pmv_prepared.h */
+	void (*prepare)(struct pmv_qp *qp, struct pmv_prepared_send *prep);
 };
 struct pmv_cq_ops {
 	uint32_t (*poll)(struct pmv_cq *cq, struct pmv_wc *wc, uint32_t nb);
@@ -88,7 +96,10 @@ struct pmv_cq_ops {
 };
 
 /**
- * Posts send requests, in order.
+ * Posts send requests, in order. BIND_MW, LOCAL_INV, REG_MR and NOP (RC) are carried out when
+ * everything before them has been sent, LOCAL_INV when it has completed; they complete in order
+ * with the rest, and their objects are named by key, so that one that is gone by then makes them
+ * fail. The bind of a window of type 1 chooses its key: pmv_mw_rkey() tells it after the post.
  * @return how many were taken (1..nb, 0 for nb = 0), or, when not even the first was taken, why:
  * -ENOMEM the send queue is full; -EINVAL opcode not legal for the QP type, too many SGEs, inline
  * too long, a sum of lengths above 2^31 (UD: above the device's active_mtu), a READ,
@@ -113,6 +124,38 @@ static inline int
 pmv_post_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)
 {
 	return (*(const struct pmv_qp_ops *const *)(const void *)qp)->post_recv(qp, wr, nb);
+}
+
+/**
+ * Begins a send request whose payload is written in place: into the queue entry from which it is
+ * sent, and sent again, without a buffer of the program's in between. pmv_send_commit() posts it.
+ * Until then nothing else may be posted on the QP; one that is not committed is forgotten.
+ * @param length       bytes, 0..max_inline_data of the QP
+ * @param ret_payload  length bytes, aligned to 8, undefined before they are written; the program's
+ *                     until the commit
+ * @return 0; -ENOMEM the send queue is full; -EINVAL longer than max_inline_data; -ENOTCONN the QP
+ * is in RESET, INIT or RTR; -ENOTSUP the driver's queues have no such place (drivers/mlx5).
+ */
+static inline int
+pmv_send_begin(struct pmv_qp *qp, uint32_t length, void **ret_payload)
+{
+	const struct pmv_qp_ops *ops = *(const struct pmv_qp_ops *const *)(const void *)qp;
+
+	return ops->send_begin != NULL ? ops->send_begin(qp, length, ret_payload) : -ENOTSUP;
+}
+
+/**
+ * Posts the request whose payload was written after pmv_send_begin(). Of wr everything counts but
+ * the SGEs; PMV_SEND_INLINE need not be given.
+ * @return 0; -EINVAL nothing was begun, or something else was posted since, or the QP was reset;
+ * other errors as pmv_post_send(). After an error nothing is begun any more.
+ */
+static inline int
+pmv_send_commit(struct pmv_qp *qp, const struct pmv_send_wr *wr)
+{
+	const struct pmv_qp_ops *ops = *(const struct pmv_qp_ops *const *)(const void *)qp;
+
+	return ops->send_commit != NULL ? ops->send_commit(qp, wr) : -ENOTSUP;
 }
 
 /** Takes up to nb completions. It does not look at the port: pmv_worker_poll() does. @return how

@@ -23,6 +23,7 @@
 #include <rte_mbuf.h>
 
 #include "lib/api/pmv.h"
+#include "lib/driver/mcast.h"
 #include "lib/driver/memory.h"
 
 #define PMV_ADDRS_MAX   16u
@@ -58,38 +59,11 @@ struct pmv_addr_table {
 	uint32_t nb;
 };
 
-#define PMV_MCAST_GROUPS_MAX 64u
-
-/* A QP in a group. Made and freed by lib/verbs. */
-struct pmv_mcast {
-	struct pmv_qp *qp;
-	struct pmv_mcast_group *group;
-	uint32_t flags;               /* enum pmv_mcast_flags; owner lcore */
-	LIST_ENTRY(pmv_mcast) of_qp;  /* qp->mcasts; under device->lock */
-	LIST_ENTRY(pmv_mcast) member; /* group->members; owner lcore */
-};
-
-/* A multicast group that QPs are attached to. The slots stay, so workers read them without a lock.
- */
-struct pmv_mcast_group {
-	union pmv_gid gid;     /* zero = free; written under device->lock, in two halves */
-	uint32_t workers;      /* a bit per worker with members; atomic; driver */
-	uint32_t loop_workers; /* with members that want our own messages; atomic; driver */
-	uint32_t nb_qps;       /* under device->lock */
-	LIST_HEAD(, pmv_mcast) members[PMV_WORKERS_MAX]; /* each its worker's owner's */
-};
-
-enum pmv_mcast_filter {
-	PMV_MCAST_FILTER_NONE, /* we did nothing */
-	PMV_MCAST_FILTER_LIST,
-	PMV_MCAST_FILTER_ALL, /* all multicast, because of us */
-	PMV_MCAST_FILTER_PROMISCUOUS,
-};
-
-struct pmv_mcast_table {
-	enum pmv_mcast_filter filter; /* under device->lock */
-	uint32_t nb;                  /* slots ever used: grows only; atomic */
-	struct pmv_mcast_group group[PMV_MCAST_GROUPS_MAX];
+/* The port's part of the device's events. */
+struct pmv_port_watch {
+	uint64_t look_at; /* ticks: when to look at the link next */
+	uint32_t pending; /* bit per enum pmv_event_type */
+	bool is_up;       /* at the last look */
 };
 
 /* Base of a device. Written by control threads under `lock` unless said otherwise; workers read
@@ -120,6 +94,7 @@ struct pmv_device {
 				      epoch_seen */
 	uint32_t addr_version;     /* raised when addresses or gateways change; atomic */
 	uint32_t placement_warned; /* NUMA: a bit per kind of warning that was given */
+	struct pmv_port_watch port; /* lib/verbs/port.c; under lock */
 	struct pmv_mcast_table mcast;
 	STAILQ_HEAD(, pmv_dying) dying; /* deregistered, not yet quiescent */
 	STAILQ_ENTRY(pmv_device) next;
@@ -253,6 +228,8 @@ struct pmv_driver_ops {
 	void (*device_fini)(struct pmv_device *dev);
 	void (*device_query)(
 		struct pmv_device *dev, struct pmv_device_attr *attr); /* fills the limits */
+	int (*port_query)(/* portless only; the rest is filled */
+		struct pmv_device *dev, struct pmv_port_attr *attr);
 
 	/* worker: prepare context */
 	int (*worker_init)(struct pmv_worker *w, const struct pmv_worker_param *param);

@@ -12,6 +12,7 @@
 #include "lib/util/log.h"
 #include "lib/verbs/device.h"
 #include "lib/verbs/mcast_filter.h"
+#include "lib/verbs/port.h"
 #include "lib/wire/gid.h"
 
 uint32_t
@@ -137,6 +138,7 @@ add(struct pmv_device *dev, const struct pmv_ip_addr *addr)
 	/* Release: a worker that sees the count sees the address. */
 	if (slot == dev->addrs.nb)
 		__atomic_store_n(&dev->addrs.nb, slot + 1, __ATOMIC_RELEASE);
+	pmv_verbs_port_gids_changed(dev);
 	changed(dev);
 	return 0;
 }
@@ -182,6 +184,7 @@ pmv_device_del_addr(struct pmv_device *dev, const union pmv_gid *gid)
 		memset(&t->addr[i], 0, sizeof(t->addr[i]));
 		while (t->nb > 0 && pmv_gid_is_zero(t->addr[t->nb - 1].gid.raw))
 			__atomic_store_n(&t->nb, t->nb - 1, __ATOMIC_RELEASE);
+		pmv_verbs_port_gids_changed(dev);
 		changed(dev);
 	}
 	pmv_verbs_unlock(dev);

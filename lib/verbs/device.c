@@ -21,6 +21,7 @@
 #include "lib/verbs/guid.h"
 #include "lib/verbs/mem.h"
 #include "lib/verbs/nexthop.h"
+#include "lib/verbs/port.h"
 #include "lib/verbs/port_check.h"
 
 #define MR_MAX_DEFAULT      4096u
@@ -202,6 +203,7 @@ create(struct pmv_driver *driver, const struct pmv_device_param *param,
 		destroy(dev);
 		return rc;
 	}
+	pmv_verbs_port_watch(dev);
 	STAILQ_INSERT_TAIL(&devices, dev, next);
 	*ret_device = dev;
 	return 0;

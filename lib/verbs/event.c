@@ -12,6 +12,7 @@
 #include "lib/util/assert.h"
 #include "lib/verbs/device.h"
 #include "lib/verbs/mem.h"
+#include "lib/verbs/port.h"
 
 #define OBJECT(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
@@ -69,7 +70,8 @@ pmv_poll_async_event(struct pmv_device *dev, struct pmv_event *ret_event)
 		return -EINVAL;
 	pmv_verbs_lock(dev);
 	pmv_verbs_mem_reap(dev);
-	found = pmv_verbs_mem_take_released(dev, ret_event);
+	found = pmv_verbs_mem_take_released(dev, ret_event) ||
+		pmv_verbs_port_take_event(dev, ret_event);
 	pmv_verbs_unlock(dev);
 	return found;
 }
@@ -90,6 +92,12 @@ pmv_event_type_str(enum pmv_event_type type)
 		return "communication established";
 	case PMV_EVENT_SQ_DRAINED:
 		return "send queue drained";
+	case PMV_EVENT_PORT_ACTIVE:
+		return "port active";
+	case PMV_EVENT_PORT_ERR:
+		return "port down";
+	case PMV_EVENT_GID_CHANGE:
+		return "addresses of the port changed";
 	case PMV_EVENT_SRQ_ERR:
 		return "shared receive queue error";
 	case PMV_EVENT_SRQ_LIMIT_REACHED:
