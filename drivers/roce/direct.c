@@ -2,26 +2,10 @@
 #include "drivers/roce/direct.h"
 
 #include <rte_branch_prediction.h>
-#include <rte_memcpy.h>
 
 #include "drivers/roce/request.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
-#include "drivers/roce/selective.h"
-
-/* How many packets may go without asking again. */
-static inline uint32_t
-budget_of(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, uint32_t nb)
-{
-	const struct pmv_roce_sq *sq = &qp->sq;
-
-	if (sq->snd != sq->head || qp->on_run || qp->paced || w->fault != NULL ||
-		pmv_roce_retry_waits(qp) || !pmv_psn_eq(qp->win.nxt, qp->win.end))
-		return 0;
-	nb = RTE_MIN(nb, sq->max_wr - (sq->head - sq->tail));
-	nb = RTE_MIN(nb, pmv_roce_window_room(&qp->win));
-	return RTE_MIN(nb, pmv_roce_tx_room(&w->tx));
-}
 
 static inline bool
 is_direct(const struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
@@ -30,23 +14,6 @@ is_direct(const struct pmv_roce_qp *qp, const struct pmv_send_wr *wr)
 	       (wr->send_flags & (PMV_SEND_INLINE | PMV_SEND_FENCE)) == PMV_SEND_INLINE &&
 	       wr->num_sge == 1 &&
 	       wr->sg_list[0].length <= RTE_MIN(qp->sq.max_inline, qp->mtu_bytes);
-}
-
-/* Payload to the frame and to the queue entry. */
-static inline void
-copy_twice(uint8_t *frame, uint8_t *entry, const struct pmv_sge *sge)
-{
-	const uint8_t *src = (const uint8_t *)(uintptr_t)sge->addr;
-	uint64_t v;
-
-	if (likely(sge->length == sizeof(v))) {
-		memcpy(&v, src, sizeof(v));
-		memcpy(frame, &v, sizeof(v));
-		memcpy(entry, &v, sizeof(v));
-		return;
-	}
-	rte_memcpy(entry, src, sge->length);
-	rte_memcpy(frame, entry, sge->length);
 }
 
 static inline void
@@ -88,7 +55,7 @@ send_one(struct pmv_roce_worker *w, struct pmv_roce_qp *qp, const struct pmv_sen
 	ackreq = wants_ack(qp, wqe, last);
 	p = pmv_roce_packet_start(m, &qp->hdr, 0);
 	p = pmv_roce_request_headers(wqe, &pc, wqe->first, ackreq, p);
-	copy_twice(p, wqe->data, wr->sg_list);
+	pmv_roce_direct_copy(p, wqe->data, wr->sg_list);
 	qp->since_ackreq = ackreq ? 0 : qp->since_ackreq + 1;
 	pmv_roce_tx_push(
 		w, &w->tx, m, pmv_roce_packet_close(&qp->hdr, m, body, pmv_bth_pad(pc.len)));
@@ -100,7 +67,7 @@ uint32_t
 pmv_roce_direct_post(struct pmv_roce_worker *w, struct pmv_roce_qp *qp,
 	const struct pmv_send_wr *wr, uint32_t nb)
 {
-	uint32_t budget = budget_of(w, qp, nb);
+	uint32_t budget = pmv_roce_direct_budget(w, qp, nb);
 	uint32_t i;
 
 	for (i = 0; i < budget && is_direct(qp, &wr[i]); i++) {
@@ -112,15 +79,9 @@ pmv_roce_direct_post(struct pmv_roce_worker *w, struct pmv_roce_qp *qp,
 			rte_pktmbuf_free(m);
 			break;
 		}
-		if (unlikely(qp->sel != NULL))
-			pmv_roce_scoreboard_sent(&qp->sel->sent, qp->win.nxt);
-		qp->sq.head++;
-		pmv_roce_window_sent(&qp->win, 1);
+		pmv_roce_direct_staged(qp);
 	}
-	if (i == 0)
-		return 0; /* others may wait: their place in the queue stays */
-	qp->sq.snd = qp->sq.head;
-	qp->sq.next_psn = qp->win.nxt;
-	qp->stats.tx_pkts += i;
+	if (i != 0) /* else others may wait: their place in the queue stays */
+		pmv_roce_direct_end(qp, i);
 	return i;
 }

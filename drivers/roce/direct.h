@@ -8,11 +8,67 @@
 #ifndef PMV_ROCE_DIRECT_H
 #define PMV_ROCE_DIRECT_H
 
-#include "drivers/roce/qp.h"
+#include <rte_branch_prediction.h>
+#include <rte_memcpy.h>
+
+#include "drivers/roce/retry.h"
+#include "drivers/roce/selective.h"
+#include "drivers/roce/worker.h"
 
 /* Posts and sends as many as it can, from the first on. Returns how many; the rest is the
  * requester's to judge. The QP is in RTS. */
 uint32_t pmv_roce_direct_post(struct pmv_roce_worker *w, struct pmv_roce_qp *qp,
 	const struct pmv_send_wr *wr, uint32_t nb);
+
+/* How many packets may go without asking again. */
+static inline uint32_t
+pmv_roce_direct_budget(const struct pmv_roce_worker *w, const struct pmv_roce_qp *qp, uint32_t nb)
+{
+	const struct pmv_roce_sq *sq = &qp->sq;
+
+	if (sq->snd != sq->head || qp->on_run || qp->paced || w->fault != NULL ||
+		pmv_roce_retry_waits(qp) || !pmv_psn_eq(qp->win.nxt, qp->win.end))
+		return 0;
+	nb = RTE_MIN(nb, sq->max_wr - (sq->head - sq->tail));
+	nb = RTE_MIN(nb, pmv_roce_window_room(&qp->win));
+	return RTE_MIN(nb, pmv_roce_tx_room(&w->tx));
+}
+
+/* Payload to the frame and to the queue entry. */
+static inline void
+pmv_roce_direct_copy(uint8_t *frame, uint8_t *entry, const struct pmv_sge *sge)
+{
+	const uint8_t *src = (const uint8_t *)(uintptr_t)sge->addr;
+	uint64_t v;
+
+	if (likely(sge->length == sizeof(v))) {
+		memcpy(&v, src, sizeof(v));
+		memcpy(frame, &v, sizeof(v));
+		memcpy(entry, &v, sizeof(v));
+		return;
+	}
+	if (src != entry) /* else it was written in place */
+		rte_memcpy(entry, src, sge->length);
+	rte_memcpy(frame, entry, sge->length);
+}
+
+/* The frame of the request at head is staged, under the PSN at nxt. */
+static inline void
+pmv_roce_direct_staged(struct pmv_roce_qp *qp)
+{
+	if (unlikely(qp->sel != NULL))
+		pmv_roce_scoreboard_sent(&qp->sel->sent, qp->win.nxt);
+	qp->sq.head++;
+	pmv_roce_window_sent(&qp->win, 1);
+}
+
+/* So many were. */
+static inline void
+pmv_roce_direct_end(struct pmv_roce_qp *qp, uint32_t nb)
+{
+	qp->sq.snd = qp->sq.head;
+	qp->sq.next_psn = qp->win.nxt;
+	qp->stats.tx_pkts += nb;
+}
 
 #endif

@@ -8,10 +8,12 @@
 #include <rte_malloc.h>
 
 #include "drivers/roce/ack.h"
+#include "drivers/roce/build.h"
 #include "drivers/roce/completion.h"
 #include "drivers/roce/cq.h"
 #include "drivers/roce/device.h"
 #include "drivers/roce/pace.h"
+#include "drivers/roce/prepared.h"
 #include "drivers/roce/requester.h"
 #include "drivers/roce/retry.h"
 #include "drivers/roce/selective.h"
@@ -27,12 +29,19 @@ refuse_recv(struct pmv_qp *qp, const struct pmv_recv_wr *wr, uint32_t nb)
 	return nb == 0 ? 0 : -EINVAL;
 }
 
-static const struct pmv_qp_ops rc_ops = { pmv_roce_requester_post, pmv_roce_post_recv };
-static const struct pmv_qp_ops uc_ops = { pmv_roce_uc_post, pmv_roce_post_recv };
-static const struct pmv_qp_ops ud_ops = { pmv_roce_ud_post, pmv_roce_post_recv };
-static const struct pmv_qp_ops rc_srq_ops = { pmv_roce_requester_post, refuse_recv };
-static const struct pmv_qp_ops uc_srq_ops = { pmv_roce_uc_post, refuse_recv };
-static const struct pmv_qp_ops ud_srq_ops = { pmv_roce_ud_post, refuse_recv };
+#define OPS(send, recv, prep)                                                                      \
+	{                                                                                          \
+		send, recv, pmv_roce_build_begin, pmv_roce_build_commit, prep                      \
+	}
+
+static const struct pmv_qp_ops rc_ops =
+	OPS(pmv_roce_requester_post, pmv_roce_post_recv, pmv_roce_prepared_init);
+static const struct pmv_qp_ops uc_ops = OPS(pmv_roce_uc_post, pmv_roce_post_recv, NULL);
+static const struct pmv_qp_ops ud_ops = OPS(pmv_roce_ud_post, pmv_roce_post_recv, NULL);
+static const struct pmv_qp_ops rc_srq_ops =
+	OPS(pmv_roce_requester_post, refuse_recv, pmv_roce_prepared_init);
+static const struct pmv_qp_ops uc_srq_ops = OPS(pmv_roce_uc_post, refuse_recv, NULL);
+static const struct pmv_qp_ops ud_srq_ops = OPS(pmv_roce_ud_post, refuse_recv, NULL);
 
 static int
 rq_init(struct pmv_roce_qp *qp, struct pmv_qp_init_attr *attr, int socket_id)
@@ -205,6 +214,14 @@ reset(struct pmv_roce_worker *w, struct pmv_roce_qp *qp)
 	pmv_roce_window_init(&qp->win, pmv_psn(0), 0);
 }
 
+/* What was made of the template beforehand is stale. */
+static void
+hdr_changed(struct pmv_roce_qp *qp)
+{
+	if (++qp->hdr_version == 0)
+		qp->hdr_version = 1;
+}
+
 static void
 set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 {
@@ -214,6 +231,7 @@ set_address(struct pmv_roce_qp *qp, const struct pmv_qp_modify *m)
 	(void)pmv_roce_hdr_init(&qp->hdr, qp->base.pd->device, &m->av, qp->base.qpn, qp->dest_qpn);
 	if (qp->reacts)
 		pmv_roce_hdr_set_ect(&qp->hdr);
+	hdr_changed(qp);
 }
 
 /* Selective repeat: what is with the peer does not count, as far as the scoreboard reaches. */
@@ -443,8 +461,10 @@ pmv_roce_qp_neigh_commit(struct pmv_worker *base_w, const union pmv_gid *gid,
 			continue;
 		/* the template begins with the destination MAC; it is not under the ICRC */
 		if (qp->hdr.tmpl.hdr_len != 0 &&
-			memcmp(qp->hdr.bytes, old_mac, sizeof(*old_mac)) == 0)
+			memcmp(qp->hdr.bytes, old_mac, sizeof(*old_mac)) == 0) {
 			memcpy(qp->hdr.bytes, new_mac, sizeof(*new_mac));
+			hdr_changed(qp);
+		}
 	}
 }
 

@@ -76,6 +76,13 @@ struct pmv_roce_pace {
 	bool answers_last; /* READ responses and requests take turns at being first */
 };
 
+/* A request whose payload is being written in place; writer: build.c. */
+struct pmv_roce_build {
+	bool open;
+	uint32_t head; /* sq.head when it began: the entry that was lent out */
+	uint32_t length;
+};
+
 struct pmv_roce_selective;
 
 struct pmv_roce_qp {
@@ -98,7 +105,9 @@ struct pmv_roce_qp {
 	uint32_t rd_out;       /* READs sent and not answered; requester.c, completer.c */
 	uint32_t since_ackreq; /* request packets since the last AckReq; requester.c */
 	uint32_t ud_psn;       /* UD: PSN of the next datagram; ud.c */
-	bool sq_draining;      /* SQD asked for */
+	uint32_t hdr_version;  /* changes with hdr.bytes; never 0 */
+	struct pmv_roce_build build;
+	bool sq_draining; /* SQD asked for */
 	bool sqd_notify;
 	struct pmv_roce_retry retry;
 	struct pmv_roce_rq rq;

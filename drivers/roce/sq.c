@@ -55,6 +55,8 @@ pmv_roce_sq_reset(struct pmv_roce_sq *sq)
 static void
 copy_inline(uint8_t *dst, const struct pmv_send_wr *wr)
 {
+	if (wr->num_sge == 1 && wr->sg_list[0].addr == (uintptr_t)dst)
+		return; /* written in place */
 	for (uint32_t i = 0; i < wr->num_sge; i++) {
 		memcpy(dst, (const void *)(uintptr_t)wr->sg_list[i].addr, wr->sg_list[i].length);
 		dst += wr->sg_list[i].length;

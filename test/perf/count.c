@@ -5,13 +5,16 @@
  * collect. Everything else (set-up, warm-up) stays outside. It prints the operations done, nothing
  * is timed.
  *
- *   pmv-count ROUNDS [BURST [BYTES]]   a round is a burst of WRITEs, by default 32 of 8 bytes, the
- * last of them signalled; BURST 1 is the way of a single message
+ *   pmv-count ROUNDS [BURST [BYTES [FORM]]]   a round is a burst of WRITEs, by default 32 of 8
+ * bytes, the last of them signalled; BURST 1 is the way of a single message. FORM: how they are
+ * posted, "post" (all in one call, the default), "prepared" or "in_place" (one by one, at most 32
+ * bytes)
  */
 #include "test/perf/lab.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_common.h>
 
@@ -26,6 +29,48 @@ void pmv_count_post(struct perf_lab *lab, struct pmv_send_wr *wr, uint32_t nb);
 void pmv_count_respond(struct perf_lab *lab);
 uint32_t pmv_count_complete(struct perf_lab *lab);
 void pmv_count_idle(struct perf_lab *lab);
+
+/* How a burst is posted. @return as pmv_post_send(). */
+typedef int (*count_form)(struct perf_end *e, struct pmv_send_wr *wr, uint32_t nb);
+
+static struct pmv_prepared_send prepared[PERF_BURST];
+static count_form form;
+
+static int
+form_post(struct perf_end *e, struct pmv_send_wr *wr, uint32_t nb)
+{
+	return pmv_post_send(e->qp, wr, nb);
+}
+
+static int
+form_prepared(struct perf_end *e, struct pmv_send_wr *wr, uint32_t nb)
+{
+	for (uint32_t i = 0; i < nb; i++)
+		if (pmv_post_prepared(&prepared[i]) != 0)
+			return (int)i;
+	return (int)nb;
+}
+
+static int
+form_in_place(struct perf_end *e, struct pmv_send_wr *wr, uint32_t nb)
+{
+	void *payload;
+
+	for (uint32_t i = 0; i < nb; i++) {
+		if (pmv_send_begin(e->qp, wr[i].sg_list[0].length, &payload) != 0)
+			return (int)i;
+		memcpy(payload, (const void *)(uintptr_t)wr[i].sg_list[0].addr,
+			wr[i].sg_list[0].length);
+		if (pmv_send_commit(e->qp, &wr[i]) != 0)
+			return (int)i;
+	}
+	return (int)nb;
+}
+
+static const struct {
+	const char *name;
+	count_form form;
+} forms[] = { { "post", form_post }, { "prepared", form_prepared }, { "in_place", form_in_place } };
 
 /* A turn at a time of our own: each takes a tenth of a microsecond, however slow the machine that
  * counts is, so that no timer fires and the counts repeat. */
@@ -43,7 +88,7 @@ pmv_count_post(struct perf_lab *lab, struct pmv_send_wr *wr, uint32_t nb)
 {
 	struct perf_end *e = &lab->end[0];
 
-	if (pmv_post_send(e->qp, wr, nb) != (int)nb)
+	if (form(e, wr, nb) != (int)nb)
 		exit(1);
 	pmv_worker_flush(e->worker);
 }
@@ -101,6 +146,19 @@ requests_make(struct perf_lab *lab, struct pmv_send_wr *wr, uint32_t nb, uint32_
 	}
 }
 
+/* False: there is no such form, or requests of this length cannot have it. */
+static bool
+form_choose(struct perf_lab *lab, const char *name, const struct pmv_send_wr *wr, uint32_t nb)
+{
+	for (size_t i = 0; i < RTE_DIM(forms); i++)
+		if (strcmp(forms[i].name, name) == 0)
+			form = forms[i].form;
+	for (uint32_t i = 0; form == form_prepared && i < nb; i++)
+		if (pmv_prepare_send(lab->end[0].qp, &wr[i], &prepared[i]) != 0)
+			return false;
+	return form != NULL && (form == form_post || (wr->send_flags & PMV_SEND_INLINE) != 0);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -119,6 +177,8 @@ main(int argc, char **argv)
 	pmv_worker_attach(lab.end[0].worker);
 	pmv_worker_attach(lab.end[1].worker);
 	requests_make(&lab, wr, nb, bytes);
+	if (!form_choose(&lab, argc > 4 ? argv[4] : "post", wr, nb))
+		return 2;
 	for (int i = 0; i < rounds; i++) {
 		pmv_count_post(&lab, wr, nb);
 		do {
