@@ -26,8 +26,8 @@
 struct seen {
 	uint8_t head[SEEN_MAX][SEEN_HEAD];
 	uint32_t len[SEEN_MAX];
-	uint64_t at[SEEN_MAX];
 	uint32_t nb;
+	uint32_t nb_lose; /* the next ones get lost */
 };
 
 struct lab {
@@ -46,7 +46,10 @@ see(void *arg, struct rte_mbuf *m, uint64_t index)
 	assert_true(s->nb < SEEN_MAX);
 	memcpy(s->head[s->nb], rte_pktmbuf_read(m, 0, n, buf), n);
 	s->len[s->nb++] = m->pkt_len;
-	return PMV_TEST_PASS;
+	if (s->nb_lose == 0)
+		return PMV_TEST_PASS;
+	s->nb_lose--;
+	return PMV_TEST_DROP;
 }
 
 /* tune() has no argument of its own. */
@@ -648,6 +651,40 @@ paced__no_timer_fires(void **state)
 	}
 }
 
+/* A loss is found by the ACK timeout of 1 ms, and what is repeated has to wait for 2 ms more: that
+ * is no second loss. Every frame is lost once, and one retry is enough. */
+static void
+paced__one_timeout_a_loss(void **state)
+{
+	struct pmv_qp_attr attr = { .qp_state = PMV_QPS_SQD, .retry_cnt = 1 };
+	struct lab *lab;
+
+	mtu = PMV_MTU_4096;
+	timeout_code = 8;
+	lab = lab_open(RC_V4, PMV_ECE_CONGESTION, 0);
+	assert_int_equal(pmv_modify_qp(lab->rc.qp[0], &attr, PMV_QP_STATE), 0);
+	assert_int_equal(pmv_modify_qp(lab->rc.qp[0], &attr, PMV_QP_STATE | PMV_QP_RETRY_CNT), 0);
+	attr.qp_state = PMV_QPS_RTS;
+	assert_int_equal(pmv_modify_qp(lab->rc.qp[0], &attr, PMV_QP_STATE), 0);
+	cnp_flood(lab, 0);
+	rc_lab_fill(lab->rc.mem[0], 12288, 4);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(stats(lab, 0).srtt_ns, 0); /* no probe: nothing is measured */
+		lab->seen[0].nb_lose = 1;
+		assert_int_equal(rc_lab_post(&lab->rc, 0, PMV_WR_RDMA_WRITE, i * 4096, i * 4096,
+					 4096, PMV_SEND_SIGNALED, i),
+			1);
+		for (uint32_t k = 0; k < 300 && lab->rc.nb_wc[0] <= i; k++)
+			run_slow(lab, 0, 50);
+		assert_int_equal(lab->rc.nb_wc[0], i + 1);
+		assert_int_equal(lab->rc.wc[0][i].status, PMV_WC_SUCCESS);
+		assert_int_equal(stats(lab, 0).timeouts, i + 1);
+		assert_int_equal(stats(lab, 0).retx_pkts, i + 1);
+	}
+	assert_true(rc_lab_check(lab->rc.mem[1], 12288, 4));
+	lab_close(lab);
+}
+
 /* Small requests that leave as they are posted wait as well, and acknowledgements do not. */
 static void
 paced__small_requests(void **state)
@@ -785,6 +822,7 @@ main(void)
 		cmocka_unit_test(told__by_a_connectx),
 		cmocka_unit_test(told__ends_by_itself),
 		cmocka_unit_test(paced__no_timer_fires),
+		cmocka_unit_test(paced__one_timeout_a_loss),
 		cmocka_unit_test(paced__small_requests),
 		cmocka_unit_test(paced__unreliable),
 		cmocka_unit_test(paced__requests_and_answers_share),
