@@ -20,6 +20,7 @@
 #include "test/system/trial/trial.h"
 
 #define RESOLVE_MS                10000
+#define NUDGE_MS                  200u
 #define KERNEL_WC_WITH_INVALIDATE (1u << 2)
 /* Idle polls between two looks at the events. */
 #define POLLS_PER_EVENT 64u
@@ -56,6 +57,7 @@ static struct {
 	struct ibv_qp *data; /* UC, UD; RC: the id's */
 	struct ibv_ah *ah;
 	uint32_t nb_idle;
+	uint64_t busy_at; /* ms: the last completion, or the last nudge */
 } side;
 
 static int
@@ -472,17 +474,39 @@ look_at_events(struct pmv_trial *t)
 	}
 }
 
+/*
+ * rxe stops sending when 64 of its frames are on their way to the wire, and sometimes does not go
+ * on when they are there (6.1, rxe_requester); UC has no answer that would wake it. Any call of
+ * ibv_post_send() does, also one whose request librxe refuses: an atomic of no bytes.
+ */
+static void
+nudge(const struct pmv_trial *t)
+{
+	struct ibv_send_wr *bad;
+	struct ibv_send_wr v = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD };
+	uint64_t now = pmv_trial_now_ms();
+
+	if (t->c->transport != PMV_TRIAL_UC || !t->is_requester || now - side.busy_at < NUDGE_MS)
+		return;
+	side.busy_at = now;
+	if (ibv_post_send(side.data, &v, &bad) == 0)
+		complain("an atomic of no bytes was taken", -1);
+}
+
 int
 pmv_trial_side_poll(struct pmv_trial *t, struct pmv_trial_wc *ret_wc)
 {
 	struct ibv_wc wc;
 
 	if (ibv_poll_cq(side.cq, 1, &wc) <= 0) {
-		if (++side.nb_idle % POLLS_PER_EVENT == 0)
+		if (++side.nb_idle % POLLS_PER_EVENT == 0) {
 			look_at_events(t);
+			nudge(t);
+		}
 		sched_yield();
 		return 0;
 	}
+	side.busy_at = pmv_trial_now_ms();
 	/* rxe says so of every receive (6.1, do_complete); ibv_poll_cq(3) gives it a sense for UD
 	 * only. */
 	if (t->c->transport != PMV_TRIAL_UD)

@@ -99,10 +99,7 @@ opcode_steps(const struct pmv_trial_case *c, enum pmv_trial_opcode opcode)
 		return NB_VARIANTS;
 	if (c->transport == PMV_TRIAL_UD)
 		return NB_LENGTHS_UD;
-	/* rxe stops sending when 64 of its frames are on their way to the wire, and sometimes does
-	 * not go on when they are there (6.1, rxe_requester); UC has no answer that wakes it. */
-	return c->transport == PMV_TRIAL_UC && c->mtu == PMV_TRIAL_MTU_BIG ? NB_LENGTHS - 1
-									   : NB_LENGTHS;
+	return NB_LENGTHS;
 }
 
 uint32_t
