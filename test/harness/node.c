@@ -139,6 +139,22 @@ pmv_test_qp_create(struct pmv_test_node *node, uint16_t w, enum pmv_qp_type type
 	return qp;
 }
 
+void
+pmv_test_qp_ud_rts(struct pmv_qp *qp, uint32_t qkey, uint32_t sq_psn)
+{
+	struct pmv_qp_attr a = {
+		.qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = qkey, .sq_psn = sq_psn
+	};
+
+	assert_int_equal(
+		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
+		0);
+	a.qp_state = PMV_QPS_RTR;
+	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
+	a.qp_state = PMV_QPS_RTS;
+	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
+}
+
 /* What UC does not have. */
 #define RC_RTR (PMV_QP_MAX_DEST_RD_ATOMIC | PMV_QP_MIN_RNR_TIMER)
 #define RC_RTS (PMV_QP_TIMEOUT | PMV_QP_RETRY_CNT | PMV_QP_RNR_RETRY | PMV_QP_MAX_QP_RD_ATOMIC)

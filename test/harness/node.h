@@ -50,6 +50,9 @@ void pmv_test_pair_run(struct pmv_test_pair *pair, uint64_t us, uint32_t step_us
 /* A modest QP of a node on worker `w`, in RESET. */
 struct pmv_qp *pmv_test_qp_create(struct pmv_test_node *node, uint16_t w, enum pmv_qp_type type);
 
+/* Moves a UD QP from RESET to RTS; its first datagram has PSN sq_psn. */
+void pmv_test_qp_ud_rts(struct pmv_qp *qp, uint32_t qkey, uint32_t sq_psn);
+
 /* Moves QP a (of node 0), RC or UC, and b (of node 1) to RTS, connected to each other. `tune` may
  * change the attributes of side i. */
 void pmv_test_qp_connect(struct pmv_test_pair *pair, struct pmv_qp *a, struct pmv_qp *b, bool is_v6,

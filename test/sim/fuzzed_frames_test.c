@@ -34,20 +34,6 @@ struct lab {
 	bool is_v6;
 };
 
-static void
-ud_to_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
 static struct lab *
 open_lab(bool is_v6)
 {
@@ -57,7 +43,7 @@ open_lab(bool is_v6)
 	rc_lab_open(&lab->rc, &param);
 	lab->w = lab->rc.pair.node[1].worker[0];
 	lab->ud = pmv_test_qp_create(&lab->rc.pair.node[1], 0, PMV_QPT_UD);
-	ud_to_rts(lab->ud);
+	pmv_test_qp_ud_rts(lab->ud, QKEY, 0);
 	craft_path_get(&lab->rc.pair, 1, is_v6, 0, &lab->path);
 	lab->is_v6 = is_v6;
 	pmv_random_init(&lab->random, 17);
@@ -773,7 +759,7 @@ every_opcode(bool is_v6)
 			reconnect(lab); /* gives back the receives that pile up */
 			assert_int_equal(pmv_destroy_qp(lab->ud), 0);
 			lab->ud = pmv_test_qp_create(&lab->rc.pair.node[1], 0, PMV_QPT_UD);
-			ud_to_rts(lab->ud);
+			pmv_test_qp_ud_rts(lab->ud, QKEY, 0);
 			pmv_test_pair_run(&lab->rc.pair, 20, 10);
 		}
 	}

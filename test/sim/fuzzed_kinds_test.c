@@ -174,25 +174,11 @@ tune_uc(int side, struct pmv_qp_attr *attr)
 }
 
 static void
-ud_to_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
-static void
 connect_qps(struct fuzz *f)
 {
 	if (f->kind == KIND_UD) {
-		ud_to_rts(f->peer);
-		ud_to_rts(f->qp);
+		pmv_test_qp_ud_rts(f->peer, QKEY, 0);
+		pmv_test_qp_ud_rts(f->qp, QKEY, 0);
 	} else {
 		pmv_test_qp_connect(&f->pair, f->peer, f->qp, false, PMV_MTU_256,
 			f->kind == KIND_RC ? tune : tune_uc);

@@ -131,20 +131,6 @@ tune_selective(int side, struct pmv_qp_attr *attr)
 }
 
 static void
-ud_to_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
-static void
 open_qps(struct matrix *m)
 {
 	struct pmv_ah_attr ah = { .sgid_index = m->p.is_v6 };
@@ -162,7 +148,7 @@ open_qps(struct matrix *m)
 
 		assert_int_equal(pmv_create_qp(n->pd, n->worker[0], &init, &m->qp[side]), 0);
 		if (m->p.type == PMV_QPT_UD)
-			ud_to_rts(m->qp[side]);
+			pmv_test_qp_ud_rts(m->qp[side], QKEY, 0);
 	}
 	if (m->p.type != PMV_QPT_UD) {
 		pmv_test_qp_connect(&m->pair, m->qp[0], m->qp[1], m->p.is_v6, m->p.mtu,

@@ -167,20 +167,6 @@ tune(int side, struct pmv_qp_attr *attr)
 		attr->ece = (struct pmv_ece){ PMV_ECE_VENDOR_ID, PMV_ECE_SELECTIVE_REPEAT };
 }
 
-static void
-ud_to_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = SOAK_QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
 /* Half of node 1's QPs, of all kinds, take their receives from an SRQ of their worker. */
 static int
 srq_of(uint32_t conn, int side)
@@ -212,8 +198,8 @@ connect(struct soak *s, uint32_t conn)
 		pmv_test_qp_connect(&s->pair, a[0].qp, a[1].qp, conn & 1, mtus[conn % 3], tune);
 		return;
 	}
-	ud_to_rts(a[0].qp);
-	ud_to_rts(a[1].qp);
+	pmv_test_qp_ud_rts(a[0].qp, SOAK_QKEY, 0);
+	pmv_test_qp_ud_rts(a[1].qp, SOAK_QKEY, 0);
 }
 
 static void

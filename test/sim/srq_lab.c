@@ -60,20 +60,6 @@ make_qp(struct pmv_test_node *node, enum pmv_qp_type type, struct pmv_cq *recv_c
 }
 
 static void
-ud_to_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = SRQ_LAB_QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
-static void
 make_qps(struct srq_lab *lab, const struct srq_lab_param *param)
 {
 	struct pmv_test_node *n = lab->pair.node;
@@ -87,8 +73,8 @@ make_qps(struct srq_lab *lab, const struct srq_lab_param *param)
 		lab->from[q] = make_qp(&n[0], type, n[0].cq[0], NULL);
 		lab->to[q] = make_qp(&n[1], type, lab->cq[q], lab->srq);
 		if (type == PMV_QPT_UD) {
-			ud_to_rts(lab->from[q]);
-			ud_to_rts(lab->to[q]);
+			pmv_test_qp_ud_rts(lab->from[q], SRQ_LAB_QKEY, 0);
+			pmv_test_qp_ud_rts(lab->to[q], SRQ_LAB_QKEY, 0);
 		} else {
 			pmv_test_qp_connect(
 				&lab->pair, lab->from[q], lab->to[q], false, PMV_MTU_1024, NULL);

@@ -74,22 +74,6 @@ remember1(void *arg, struct rte_mbuf *m, uint64_t index)
 }
 
 static void
-to_rts(struct pmv_qp *qp, uint32_t qkey)
-{
-	struct pmv_qp_attr a = {
-		.qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = qkey, .sq_psn = 0xfffffe
-	};
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
-static void
 make_ah(struct ud_lab *lab, int from, bool is_v6)
 {
 	struct pmv_ah_attr attr = { .sgid_index = is_v6 };
@@ -113,7 +97,7 @@ ud_open(void)
 					 PMV_ACCESS_LOCAL_WRITE, &lab->mr[side]),
 			0);
 		lab->qp[side] = pmv_test_qp_create(&lab->pair.node[side], 0, PMV_QPT_UD);
-		to_rts(lab->qp[side], QKEY);
+		pmv_test_qp_ud_rts(lab->qp[side], QKEY, 0xfffffe);
 		make_ah(lab, side, false);
 		make_ah(lab, side, true);
 		lab->pair.link->end[side].out.hook = side == 0 ? remember0 : remember1;

@@ -61,20 +61,6 @@ steer_to_0(const struct rte_mbuf *m)
 	return 0;
 }
 
-static void
-ud_to_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
 static uint8_t *
 place(const struct lab *lab, int side, int w, enum area area, uint32_t slot)
 {
@@ -103,7 +89,7 @@ open_lab(uint16_t (*steer)(const struct rte_mbuf *m), uint64_t seed)
 			lab->ud[side][w] = pmv_test_qp_create(n, w, PMV_QPT_UD);
 			assert_int_equal(pmv_qp_num(lab->rc[side][w]) >> 23, w);
 			assert_int_equal(pmv_qp_num(lab->ud[side][w]) >> 23, w);
-			ud_to_rts(lab->ud[side][w]);
+			pmv_test_qp_ud_rts(lab->ud[side][w], QKEY, 0);
 		}
 		assert_int_equal(pmv_query_gid(lab->pair.node[!side].dev, 0, &attr.dgid), 0);
 		assert_int_equal(pmv_create_ah(n->pd, &attr, &lab->ah[side]), 0);

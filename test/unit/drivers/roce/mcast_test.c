@@ -112,7 +112,7 @@ new_ud(struct rig *r, int side, uint16_t worker)
 {
 	struct pmv_qp *qp = pmv_test_qp_create(&r->pair.node[side], worker, PMV_QPT_UD);
 
-	rig_ud_rts(qp);
+	pmv_test_qp_ud_rts(qp, RIG_QKEY, 0xffffff);
 	return qp;
 }
 

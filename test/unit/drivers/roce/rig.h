@@ -47,21 +47,6 @@ rig_run(struct rig *r, uint64_t us)
 	pmv_test_pair_run(&r->pair, us, 5);
 }
 
-static inline void
-rig_ud_rts(struct pmv_qp *qp)
-{
-	struct pmv_qp_attr a = { .qp_state = PMV_QPS_INIT, .port_num = 1, .qkey = RIG_QKEY };
-
-	assert_int_equal(
-		pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_PKEY_INDEX | PMV_QP_PORT | PMV_QP_QKEY),
-		0);
-	a.qp_state = PMV_QPS_RTR;
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE), 0);
-	a.qp_state = PMV_QPS_RTS;
-	a.sq_psn = 0xffffff; /* wraps at once */
-	assert_int_equal(pmv_modify_qp(qp, &a, PMV_QP_STATE | PMV_QP_SQ_PSN), 0);
-}
-
 static inline struct rig *
 rig_open(const struct pmv_test_pair_param *param)
 {
@@ -81,7 +66,7 @@ rig_open(const struct pmv_test_pair_param *param)
 		r->rc[i] = pmv_test_qp_create(&r->pair.node[i], 0, PMV_QPT_RC);
 		r->uc[i] = pmv_test_qp_create(&r->pair.node[i], 0, PMV_QPT_UC);
 		r->ud[i] = pmv_test_qp_create(&r->pair.node[i], 0, PMV_QPT_UD);
-		rig_ud_rts(r->ud[i]);
+		pmv_test_qp_ud_rts(r->ud[i], RIG_QKEY, 0xffffff); /* wraps at once */
 	}
 	pmv_test_qp_connect(&r->pair, r->rc[0], r->rc[1], false, PMV_MTU_1024, NULL);
 	pmv_test_qp_connect(&r->pair, r->uc[0], r->uc[1], false, PMV_MTU_1024, NULL);
